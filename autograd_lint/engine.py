@@ -1,0 +1,133 @@
+"""One file: source in, report out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from autograd_lint.analysis import analyse
+from autograd_lint.diagnostic import Diagnostic, Failure, FlowStep, Position, Range, Report, TextEdit, TextFix
+from autograd_lint.outline import Definition, outline
+from autograd_lint.source import Segment, SourceError, Text, decode
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from autograd_lint.api import Finding, Rule
+    from autograd_lint.model import Function
+    from autograd_lint.settings import Settings
+
+URL = "https://github.com/autograd-lint/autograd-lint/blob/main/rules/{page}"
+
+
+def check(source: bytes, path: str, rules: Sequence[Rule], settings: Settings) -> Report:
+    """Lint the text of one file. What cannot be read becomes a failure of the report; nothing is raised."""
+    report = Report(path)
+    try:
+        text = Text(decode(source))
+        functions = outline(text, settings).functions
+    except SourceError as error:
+        report.failures.append(Failure(path, error.line, error.column, error.message))
+        return report
+    found: dict[tuple[str, Range], _Placed] = {}
+    for made in functions:
+        try:
+            function = analyse(made, settings)
+        except SourceError as error:
+            report.failures.append(Failure(path, error.line, error.column, error.message))
+            continue
+        except RecursionError:
+            report.failures.append(Failure(path, made.segment.first, 1, f"`{made.name}` is nested too deeply to be followed"))
+            continue
+        except Exception as error:  # a bug of ours must not hide what the other files have
+            report.failures.append(Failure(path, made.segment.first, 1, f"`{made.name}` could not be followed: {_say(error)}"))
+            continue
+        report.functions += 1
+        for rule in rules:
+            try:
+                for finding in rule.check(function):
+                    placed = _Placed(rule, function, finding)
+                    found.setdefault((rule.code, placed.range), placed)
+            except Exception as error:
+                message = f"{rule.code} {rule.name} failed on `{made.name}`: {_say(error)}"
+                report.failures.append(Failure(path, made.segment.first, 1, message))
+    placed_in_order = sorted(found.values(), key=lambda p: (p.range, p.rule.code))
+    seen: Counter[str] = Counter()
+    for placed in placed_in_order:
+        report.diagnostics.append(placed.diagnostic(path, seen))
+    return report
+
+
+def functions(source: bytes, settings: Settings) -> list[Function]:
+    """The Functions of a file, followed through.
+
+    Raises SourceError.
+    """
+    return [analyse(made, settings) for made in outline(Text(decode(source)), settings).functions]
+
+
+def _say(error: Exception) -> str:
+    return f"internal error, {type(error).__name__}: {error}"
+
+
+class _Placed:
+    """A finding with its place in the file."""
+
+    def __init__(self, rule: Rule, function: Function, finding: Finding) -> None:
+        self.rule, self.function, self.finding = rule, function, finding
+        self.segment, self.range = self._locate(finding.node)
+
+    def _locate(self, node: cst.CSTNode) -> tuple[Segment, Range]:
+        for segment in self.function.segments:
+            place = segment.range(node)
+            if place is not None:
+                return segment, place
+        raise LookupError("a finding must stand at a node of the file")
+
+    def diagnostic(self, path: str, seen: Counter[str]) -> Diagnostic:
+        rule, finding = self.rule, self.finding
+        steps = tuple(FlowStep(path, self._locate(s.node)[1], s.text) for s in finding.steps)
+        statement, code = self.segment.statement(self.range)
+        symbol = self._symbol()
+        fix = None
+        if finding.fix is not None:
+            edits = tuple(TextEdit(self._locate(e.node)[1], e.text) for e in finding.fix.edits)
+            fix = TextFix(finding.fix.title, finding.fix.safety, edits)
+        identity = "\0".join((rule.code, path, symbol, code))
+        seen[identity] += 1
+        digest = hashlib.sha256(f"{identity}\0{seen[identity]}".encode("utf-8", "surrogateescape")).hexdigest()
+        url = URL.format(page=rule.page.name)
+        return Diagnostic(
+            rule.code,
+            rule.name,
+            rule.severity,
+            finding.message,
+            finding.help,
+            path,
+            self.range,
+            statement,
+            symbol,
+            steps,
+            fix,
+            url,
+            digest[:32],
+        )
+
+    def _symbol(self) -> str:
+        """`MyOp.forward`, or the helper's name where the finding stands in one."""
+        for method in self.function.methods.values():
+            if method.definition.segment is self.segment:
+                return qualified(method.definition)
+        return qualified(self.segment.owner) if self.segment.owner is not None else self.function.name
+
+
+def qualified(made: Definition) -> str:
+    """The dotted name of a definition within its module."""
+    names = [made.name]
+    scope = made.scope
+    while scope.owner is not None:
+        names.append(scope.owner.name)
+        scope = scope.owner.scope
+    return ".".join(reversed(names))

@@ -1,0 +1,1 @@
+"""How a tensor's story travels: conditions, values, what torch calls do, and the interpreter that follows them."""

@@ -1,0 +1,562 @@
+"""What calls do: torch operations, methods of ctx, builtins, and helpers of the file, which are run inline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import libcst as cst
+
+from autograd_lint.flow import ops
+from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition
+from autograd_lint.flow.env import CLOSED, RETURN, SAVED, Env, slot
+from autograd_lint.flow.interp import CTX, MAX_DEPTH, MAX_STEPS, Closure, Frame, Interpreter, Marker, member, traced
+from autograd_lint.flow.values import NOTHING, Alias, Origin, Relation, Value, bag, boolean, element, join, sequence
+from autograd_lint.model import Creation, GradModeRead, Save
+from autograd_lint.outline import Definition, Scope
+from autograd_lint.source import SourceError
+
+NO_KEYWORDS = Value(ref=Marker("{}"), truth=FALSE)
+
+# Decorators that pass tensors on as they are; by their last name, since most projects wrap or re-export them.
+TRANSPARENT = frozenset(
+    """staticmethod classmethod no_grad enable_grad inference_mode set_grad_enabled once_differentiable custom_fwd custom_bwd
+    compile script script_if_tracing ignore unused disable allow_in_graph wraps lru_cache cache override final
+    record_function nvtx_range is_traceable amp_custom_fwd amp_custom_bwd autocast_custom_fwd autocast_custom_bwd""".split()
+)
+
+
+@dataclass(slots=True)
+class Arguments:
+    """`rest`: any of the arguments that an unpacked container of unknown length adds. `more`: unknown keywords may follow."""
+
+    positional: list[Value] = field(default_factory=list)
+    keywords: dict[str, Value] = field(default_factory=dict)
+    rest: Value | None = None
+    more: bool = False
+
+    def values(self) -> list[Value]:
+        return [*self.positional, *self.keywords.values(), *([self.rest] if self.rest is not None else [])]
+
+    def deps(self) -> frozenset[Origin]:
+        out: frozenset[Origin] = frozenset()
+        for value in self.values():
+            out |= value.deps
+        return out
+
+    def get(self, position: int, name: str) -> Value | None:
+        return self.keywords.get(name) or (self.positional[position] if position < len(self.positional) else None)
+
+
+def call(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Value:
+    func = node.func
+    if isinstance(func, cst.Attribute):
+        owner = run.eval(func.value, env, frame)
+        name = func.attr.value
+        if isinstance(owner.ref, str):
+            return _function(run, f"{owner.ref}.{name}", node, evaluated(run, node, env, frame), env, frame)
+        if isinstance(owner.ref, Definition) and owner.ref.is_class:
+            found = member(owner.ref, name)
+            given = evaluated(run, node, env, frame)
+            if found is None or found.is_class:
+                return _opaque(run, node, given, env, frame)
+            if "classmethod" in _decorator_names(found.segment.definition):
+                given.positional.insert(0, owner)
+            return _inlined(run, Value(ref=found), given, node, env, frame)
+        given = evaluated(run, node, env, frame)
+        if owner.ref == CTX.ref:
+            return _ctx_method(run, name, node, given, env, frame)
+        if owner.shapes or owner.elem is not None:
+            return _container_method(run, owner, name, func.value, node, given, env, frame)
+        return _tensor_method(run, owner, name, node, given, env, frame)
+    target = run.eval(func, env, frame)
+    given = evaluated(run, node, env, frame)
+    if isinstance(target.ref, str):
+        return _function(run, target.ref, node, given, env, frame)
+    if isinstance(target.ref, Closure) or (isinstance(target.ref, Definition) and not target.ref.is_class):
+        return _inlined(run, target, given, node, env, frame)
+    return _opaque(run, node, given, env, frame)
+
+
+def evaluated(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Arguments:
+    out = Arguments()
+    for arg in node.args:
+        value = run.eval(arg.value, env, frame)
+        if arg.star == "**":
+            out.more = out.more or value.ref != NO_KEYWORDS.ref
+        elif arg.star == "*":
+            if out.rest is None and value.parts is not None:
+                out.positional.extend(value.parts)
+            else:
+                item = run.iterated(value, arg, frame)
+                out.rest = item if out.rest is None else out.rest | item
+        elif arg.keyword is not None:
+            out.keywords[arg.keyword.value] = value
+        elif out.rest is not None:
+            out.rest = out.rest | value
+        else:
+            out.positional.append(value)
+    return out
+
+
+def _opaque(run: Interpreter, node: cst.CSTNode, given: Arguments, env: Env, frame: Frame) -> Value:
+    """A call that cannot be seen through. If it is given ctx, it may set anything on it."""
+    if any(v.ref == CTX.ref for v in given.values()):
+        env.vars[CLOSED] = NOTHING
+        for name in env.ctx():
+            if name == SAVED:
+                env.vars[name] = run.unknown(node, frame)
+            elif env.vars[name].unbound is not FALSE:
+                env.vars[name] = replace(env.vars[name], unbound=UNKNOWN)
+    return run.unknown(node, frame, given.deps())
+
+
+# -- torch --------------------------------------------------------------------------------------------------------------------
+
+
+def _literals(node: cst.Call, given: Arguments) -> ops.Arguments:
+    def one(value: Value) -> object:
+        if isinstance(value.ref, str):
+            return ops.Dotted(value.ref)
+        if value.none is TRUE:
+            return None
+        return ops.UNKNOWN_ARGUMENT if value.const is None else value.const
+
+    positional = [one(v) for v in given.positional]
+    if given.rest is not None or given.more:
+        positional.append(ops.UNKNOWN_ARGUMENT)
+    return ops.Arguments(tuple(positional), {k: one(v) for k, v in given.keywords.items()})
+
+
+def _tensor_method(
+    run: Interpreter, owner: Value, name: str, node: cst.Call, given: Arguments, env: Env, frame: Frame
+) -> Value:
+    run._note_tensor(owner, name)
+    if name == "requires_grad_":
+        flag = given.get(0, "requires_grad")
+        run.write_flag(node, owner, flag if flag is not None else Value(const=True, truth=TRUE), env, frame)
+        return replace(owner, same=frozenset(replace(a, own=True) for a in owner.same))
+    op = ops.method(name, _literals(node, given))
+    if op is None:
+        return _opaque(run, node, given, env, frame)
+    operands = [owner, *_tensors(given)] if op.relation is Relation.COPY and op.kind is not ops.Kind.PLAIN else [owner]
+    return _made(run, run.derive(operands, op, node, env, frame), op, node, given, env, frame)
+
+
+def _tensors(given: Arguments) -> Iterable[Value]:
+    """The operands among the arguments, also those in a list."""
+    for value in given.values():
+        yield value
+        item = element(value)
+        if item is not None:
+            yield item
+
+
+def _made(run: Interpreter, value: Value, op: ops.Op, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value:
+    """Note a tensor that is created with `requires_grad=…`."""
+    flag = given.keywords.get("requires_grad")
+    if op.kind is not ops.Kind.FRESH or flag is None:
+        return value
+    at = next(a for a in node.args if a.keyword is not None and a.keyword.value == "requires_grad")
+    value = replace(value, same=frozenset(replace(a, own=True) for a in value.same))
+    run.events.append(Creation(node, run.place(frame, env), flag, at, value))
+    return value
+
+
+_GRAD_MODE = frozenset({"torch.is_grad_enabled", "torch._C.is_grad_enabled", "torch.autograd.grad_mode.is_grad_enabled"})
+_SET_GRAD_MODE = frozenset({"torch.set_grad_enabled", "torch.autograd.set_grad_enabled", "torch._C._set_grad_enabled"})
+
+
+def _function(run: Interpreter, dotted: str, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value:
+    if dotted.startswith("builtins."):
+        builtin = _BUILTINS.get(dotted.partition(".")[2])
+        value = builtin(run, node, given, env, frame) if builtin is not None else None
+        return value if value is not None else _opaque(run, node, given, env, frame)
+    if dotted in _GRAD_MODE:
+        run.events.append(GradModeRead(node, run.place(frame, env)))
+        return run.plain(node, frame)
+    if dotted in _SET_GRAD_MODE:
+        env.grad = not (given.positional and given.positional[0].const is False)
+        return run.plain(node, frame)
+    if dotted in ("typing.cast", "torch.jit.annotate") and len(given.positional) == 2:
+        return given.positional[1]
+    op = ops.function(dotted, _literals(node, given))
+    if op is None:
+        return _opaque(run, node, given, env, frame)
+    if op.relation is Relation.COPY or dotted == "torch.einsum":
+        operands = list(_tensors(given))
+    else:
+        first = next((v for k in ("input", "self", "tensor", "data") if (v := given.keywords.get(k)) is not None), None)
+        operands = given.positional[:1] or ([first] if first is not None else [])
+    return _made(run, run.derive(operands, op, node, env, frame), op, node, given, env, frame)
+
+
+# -- ctx ----------------------------------------------------------------------------------------------------------------------
+
+
+def _ctx_method(run: Interpreter, name: str, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value:
+    if name == "save_for_backward":
+        exact = given.rest is None
+        values = tuple(traced(v, "save", node) for v in given.positional)
+        run.events.append(Save(node, run.place(frame, env), tuple(given.positional) if exact else None))
+        rest = traced(given.rest, "save", node) if given.rest is not None else NOTHING
+        env.vars[SAVED] = sequence(values) if exact else bag(join([*values, rest]))
+        return NOTHING
+    return run.unknown(node, frame, given.deps())
+
+
+# -- containers ---------------------------------------------------------------------------------------------------------------
+
+
+def _container_method(
+    run: Interpreter, owner: Value, name: str, at: cst.BaseExpression, node: cst.Call, given: Arguments, env: Env, frame: Frame
+) -> Value:
+    added: list[Value] = []
+    if name in ("append", "add") and len(given.positional) == 1:
+        added = given.positional[:1]
+    elif name == "insert" and len(given.positional) == 2:
+        added = given.positional[1:]
+    elif name in ("extend", "update") and len(given.positional) == 1:
+        more = element(given.positional[0])
+        added = [more] if more is not None else [run.unknown(node, frame, given.deps())]
+    elif name in ("pop", "popleft", "__getitem__"):
+        item = element(owner)
+        return item if item is not None else run.unknown(node, frame, owner.deps)
+    elif name == "copy":
+        return owner
+    else:
+        return _opaque(run, node, given, env, frame)
+    if isinstance(at, cst.Name):
+        exact = owner.parts is not None and name == "append" and not frame.breaks and len(owner.parts) < 64
+        have = element(owner)
+        env.vars[at.value] = sequence((*(owner.parts or ()), *added)) if exact else bag(join([*added, *([have] if have else [])]))
+    return NOTHING
+
+
+# -- builtins -----------------------------------------------------------------------------------------------------------------
+
+_Builtin = Callable[[Interpreter, cst.Call, Arguments, Env, Frame], "Value | None"]
+
+
+def _any_all(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if len(given.positional) != 1:
+        return None
+    parts = given.positional[0].parts
+    if parts is not None and all(p.truth is not UNKNOWN for p in parts):
+        every = isinstance(node.func, cst.Name) and node.func.value == "all"
+        out: Condition = TRUE if every else FALSE
+        for part in parts:
+            out = out & part.truth if every else out | part.truth
+        return boolean(out, given.deps())
+    return boolean(run.opaque(node, given.positional), given.deps())
+
+
+def _bool(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if len(given.positional) != 1:
+        return None
+    return boolean(run.truth(given.positional[0], node.args[0].value, env, frame), given.deps())
+
+
+def _len(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    parts = given.positional[0].parts if given.positional else None
+    return None if parts is None else Value(const=len(parts), truth=TRUE if parts else FALSE)
+
+
+def _list(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if not given.positional:
+        return sequence(()) if not given.keywords and given.rest is None else None
+    value = given.positional[0]
+    if value.shapes:
+        return replace(value, ref=None)
+    return bag(value.elem) if value.elem is not None else bag(run.unknown(node, frame, value.deps))
+
+
+def _reversed(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if not given.positional:
+        return None
+    parts = given.positional[0].parts
+    return sequence(reversed(parts)) if parts is not None else _list(run, node, given, env, frame)
+
+
+def _zip(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if given.rest is not None or not given.positional:
+        return None
+    columns = [v.parts for v in given.positional]
+    if all(c is not None for c in columns):
+        return sequence(sequence(row) for row in zip(*(c for c in columns if c is not None), strict=False))
+    items = [run.iterated(v, a, frame) for v, a in zip(given.positional, node.args, strict=False)]
+    return bag(sequence(items))
+
+
+def _enumerate(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if not given.positional:
+        return None
+    value = given.positional[0]
+    if value.parts is not None and len(given.positional) == 1 and not given.keywords:
+        return sequence(sequence((Value(const=i, truth=TRUE if i else FALSE), p)) for i, p in enumerate(value.parts))
+    return bag(sequence((run.plain(node, frame), run.iterated(value, node, frame))))
+
+
+def _range(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    return bag(run.plain(node, frame, given.deps()))
+
+
+def _map(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if len(given.positional) < 2:
+        return None
+    function, *columns = given.positional
+    rows = _zip(run, node, Arguments(columns), env, frame)
+    if rows is None:
+        return None
+
+    def one(row: Value) -> Value:
+        return _applied(run, function, Arguments(list(row.parts or ())), node, env, frame)
+
+    if rows.parts is not None and len(rows.parts) <= 64:
+        return sequence([one(row) for row in rows.parts])
+    return bag(one(rows.elem)) if rows.elem is not None else None
+
+
+def _filter(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    return bag(run.iterated(given.positional[1], node, frame)) if len(given.positional) == 2 else None
+
+
+def _getattr(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if len(given.positional) < 2 or not isinstance(given.positional[1].const, str):
+        return None
+    owner, name = given.positional[0], given.positional[1].const
+    if owner.ref == CTX.ref:
+        return run.unknown(node, frame)
+    return run.read_flag(node, owner, env, frame) if name == "requires_grad" else None
+
+
+def _setattr(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if len(given.positional) == 3 and isinstance(given.positional[1].const, str) and given.positional[0].ref == CTX.ref:
+        env.vars[slot(given.positional[1].const)] = traced(given.positional[2], "store", node)
+        return NOTHING
+    return None
+
+
+def _test(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    return boolean(run.opaque(node, given.positional), given.deps())
+
+
+def _isinstance(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if given.positional and given.positional[0].none is TRUE:
+        return boolean(FALSE)
+    return _test(run, node, given, env, frame)
+
+
+def _plain(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    return run.plain(node, frame, given.deps())
+
+
+def _sum(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    return run.derive(list(_tensors(given)), ops.Op(Relation.COPY), node, env, frame)
+
+
+_BUILTINS: dict[str, _Builtin] = {
+    "any": _any_all,
+    "all": _any_all,
+    "bool": _bool,
+    "len": _len,
+    "list": _list,
+    "tuple": _list,
+    "sorted": _list,
+    "reversed": _reversed,
+    "zip": _zip,
+    "enumerate": _enumerate,
+    "range": _range,
+    "map": _map,
+    "filter": _filter,
+    "getattr": _getattr,
+    "setattr": _setattr,
+    "isinstance": _isinstance,
+    "hasattr": _test,
+    "float": _plain,
+    "int": _plain,
+    "dict": _plain,
+    "set": _list,
+    "type": _plain,
+    "sum": _sum,
+}
+
+
+# -- functions of the file ----------------------------------------------------------------------------------------------------
+
+
+def _applied(run: Interpreter, function: Value, given: Arguments, node: cst.Call, env: Env, frame: Frame) -> Value:
+    """Call a value."""
+    if isinstance(function.ref, str):
+        return _function(run, function.ref, node, given, env, frame)
+    if isinstance(function.ref, Closure) or (isinstance(function.ref, Definition) and not function.ref.is_class):
+        return _inlined(run, function, given, node, env, frame)
+    return _opaque(run, node, given, env, frame)
+
+
+def _inlined(run: Interpreter, function: Value, given: Arguments, node: cst.Call, env: Env, frame: Frame) -> Value:
+    value = inline(run, function, given, node, env, frame)
+    return value if value is not None else _opaque(run, node, given, env, frame)
+
+
+def inline(
+    run: Interpreter, function: Value, given: Arguments, node: cst.Call | None, env: Env, frame: Frame
+) -> Value | None:
+    """Run a function of the file on these arguments, decorators included; None where that cannot be seen through."""
+    target = function.ref
+    if isinstance(target, Definition):
+        body: cst.FunctionDef | cst.Lambda = _definition(run, target)
+        outer_frame, scope, outer = None, target.inner, ()
+        segment = target.segment
+    elif isinstance(target, Closure):
+        body, outer_frame = target.node, target.frame
+        scope, segment = outer_frame.scope, outer_frame.segment
+        captured = env if outer_frame is frame else target.env
+        outer = (*outer_frame.outer, captured)
+        if isinstance(body, cst.FunctionDef):
+            inner = scope.names.get(body.name.value)
+            scope = inner.inner if isinstance(inner, Definition) else scope
+    else:
+        return None
+    if len(frame.stack) >= MAX_DEPTH or id(body) in frame.stack or run.steps > MAX_STEPS:
+        return None
+    grad = env.grad
+    if isinstance(body, cst.FunctionDef):
+        if body.asynchronous is not None or _generates(run, body):
+            return None
+        if id(body) not in run.entry:
+            names = _decorator_names(body)
+            if not names <= TRANSPARENT:
+                return None
+            grad = (env.grad or "enable_grad" in names) and not names & {"no_grad", "inference_mode"}
+    calls = frame.calls if node is None or id(body) in run.entry else (*frame.calls, node)
+    inner_frame = Frame(
+        body,
+        scope,
+        segment,
+        frame.method,
+        outer,
+        calls,
+        (*frame.stack, id(body)),
+        run.key(("call", frame.key, id(node))) if node is not None else frame.key,
+        asserting=frame.asserting,
+    )
+    state = Env(env.ctx(), env.path, grad)
+    if not _bind(run, body.params, given, node, state, inner_frame):
+        return None
+    if isinstance(body, cst.Lambda):
+        value = run.eval(body.body, state, inner_frame)
+        out: Env | None = None if state.dead else state
+    else:
+        out = run.run(body.body, state, inner_frame)
+        value = out.vars[RETURN] if out is not None else NOTHING
+    if out is None:
+        env.path = FALSE
+        return NOTHING
+    env.vars.update(out.ctx())
+    env.path = out.path
+    return value
+
+
+def _definition(run: Interpreter, made: Definition) -> cst.FunctionDef:
+    from autograd_lint.outline import check_depth
+
+    if made.segment not in run.segments:
+        check_depth(made)
+        run.segments.append(made.segment)
+    definition = made.segment.definition
+    if not isinstance(definition, cst.FunctionDef):
+        raise SourceError(f"`{made.name}` is no function", made.segment.first)
+    return definition
+
+
+def _decorator_names(node: cst.CSTNode) -> set[str]:
+    """The last names of a function's decorators."""
+    if not isinstance(node, cst.FunctionDef):
+        return set()
+    return {last_name(d.decorator) for d in node.decorators}
+
+
+def last_name(node: cst.BaseExpression) -> str:
+    while isinstance(node, cst.Call):
+        node = node.func
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else "?"
+
+
+def _generates(run: Interpreter, node: cst.FunctionDef) -> bool:
+    """Is it a generator?"""
+    known = run.generators.get(id(node))
+    if known is None:
+        known = run.generators[id(node)] = _has_yield(node.body)
+    return known
+
+
+def _has_yield(node: cst.CSTNode) -> bool:
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, cst.Yield):
+            return True
+        if not isinstance(one, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+            todo.extend(one.children)
+    return False
+
+
+def _bind(
+    run: Interpreter, params: cst.Parameters, given: Arguments, node: cst.CSTNode | None, state: Env, frame: Frame
+) -> bool:
+    """Give each parameter its value; False if the call does not fit."""
+    positional = list(given.positional)
+    keywords = dict(given.keywords)
+    ordinary = [*params.posonly_params, *params.params]
+    at = node if node is not None else params
+    for i, param in enumerate(ordinary):
+        name = param.name.value
+        if i < len(positional):
+            value = positional[i]
+        elif name in keywords:
+            value = keywords.pop(name)
+        elif given.rest is not None:
+            value = given.rest
+        else:
+            default = _default(run, param, given, at, state, frame)
+            if default is None:
+                return False
+            value = default
+        state.vars[name] = value
+    extra = positional[len(ordinary) :]
+    if isinstance(params.star_arg, cst.Param):
+        if given.rest is None:
+            value = sequence(extra)
+            if id(frame.node) in run.entry and run.inputs is None:
+                value = bag(join(extra)) if extra else value  # one value stands for all that `*args` takes
+        else:
+            value = bag(join([*extra, given.rest]))
+        state.vars[params.star_arg.name.value] = value
+    elif extra:
+        return False
+    for param in params.kwonly_params:
+        value_or_none = keywords.pop(param.name.value, None) or _default(run, param, given, at, state, frame)
+        if value_or_none is None:
+            return False
+        state.vars[param.name.value] = value_or_none
+    if params.star_kwarg is not None:
+        state.vars[params.star_kwarg.name.value] = run.plain(at, frame) if keywords or given.more else NO_KEYWORDS
+    elif keywords:
+        return False
+    return True
+
+
+def _default(
+    run: Interpreter, param: cst.Param, given: Arguments, at: cst.CSTNode, state: Env, frame: Frame
+) -> Value | None:
+    if param.default is not None:
+        default = run.eval(param.default, Env({}), Frame(frame.node, _outside(frame.scope), frame.segment, frame.method))
+        return default | run.unknown(param, frame) if given.more else default
+    return run.unknown(param, frame) if given.more else None
+
+
+def _outside(scope: Scope) -> Scope:
+    return scope.parent or scope

@@ -1,0 +1,227 @@
+"""When does something hold? Boolean functions over a few atoms, kept as truth tables.
+
+A truth table over at most `MAX_ATOMS` atoms is one integer, so conditions are canonical: two conditions that mean the same compare
+equal, and asking "can this be?" is comparing with 0. Past the limit a condition is `UNKNOWN`, about which nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+MAX_ATOMS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One elementary test: `needs` (argument `key` needs a gradient), `none` (argument `key` is None), or any other `test`."""
+
+    kind: str
+    key: int
+    text: str = field(default="", compare=False)
+
+    @property
+    def order(self) -> tuple[str, int]:
+        return (self.kind, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Bit `i` of `table` is the value for the assignment in which atom `k` is bit `k` of `i`."""
+
+    atoms: tuple[Atom, ...]
+    table: int
+
+    def __invert__(self) -> Condition:
+        if self is UNKNOWN:
+            return UNKNOWN
+        if not self.atoms:
+            return FALSE if self is TRUE else TRUE
+        return Condition(self.atoms, _ones(len(self.atoms)) ^ self.table)
+
+    def __and__(self, other: Condition) -> Condition:
+        if self is FALSE or other is FALSE:
+            return FALSE
+        if self is TRUE or self is other:
+            return other
+        if other is TRUE:
+            return self
+        return _combine(self, other, "and")
+
+    def __or__(self, other: Condition) -> Condition:
+        if self is TRUE or other is TRUE:
+            return TRUE
+        if self is FALSE or self is other:
+            return other
+        if other is FALSE:
+            return self
+        return _combine(self, other, "or")
+
+    @property
+    def known(self) -> bool:
+        return self is not UNKNOWN
+
+    @property
+    def possible(self) -> bool:
+        """Can it hold? Unknown counts as possible."""
+        return self is UNKNOWN or self.table != 0
+
+    def implies(self, other: Condition) -> bool:
+        """Surely, whenever this holds the other does. Never claimed of something unknown."""
+        both = self & ~other
+        return both.known and not both.possible
+
+    def given(self, care: Condition) -> Condition:
+        """The same wherever `care` holds, with the atoms that then no longer matter left out."""
+        if self is UNKNOWN or care is UNKNOWN or not self.atoms or care is TRUE:
+            return self
+        atoms = _union(self, care)
+        if len(atoms) > MAX_ATOMS:
+            return self
+        table, mask = _expand(self, atoms), _expand(care, atoms)
+        for k in range(len(atoms)):
+            t0, t1, m0, m1 = _cofactor(table, k, 0), _cofactor(table, k, 1), _cofactor(mask, k, 0), _cofactor(mask, k, 1)
+            if (t0 ^ t1) & m0 & m1 & _ones(len(atoms)) == 0:
+                table, mask = (t0 & m0) | (t1 & m1 & ~m0), m0 | m1
+        return _reduce(atoms, table)
+
+    def forget(self, keep: Iterable[str]) -> Condition:
+        """The weakest condition over atoms of the kinds to keep that this one implies."""
+        if self is UNKNOWN:
+            return UNKNOWN
+        out, wanted = self, set(keep)
+        for atom in self.atoms:
+            if atom.kind not in wanted:
+                k = out.atoms.index(atom) if atom in out.atoms else -1
+                if k >= 0:
+                    out = _reduce(out.atoms, _cofactor(out.table, k, 0) | _cofactor(out.table, k, 1))
+        return out
+
+    def assume(self, atom: Atom, value: bool) -> Condition:
+        """This condition where `atom` is known to be `value`."""
+        if atom not in self.atoms:
+            return self
+        return _reduce(self.atoms, _cofactor(self.table, self.atoms.index(atom), int(value)))
+
+    def __str__(self) -> str:
+        if self is UNKNOWN:
+            return "unknown"
+        if self is TRUE:
+            return "always"
+        if self is FALSE:
+            return "never"
+        return " or ".join(" and ".join(term) for term in _terms(self))
+
+
+TRUE = Condition((), 1)
+FALSE = Condition((), 0)
+UNKNOWN = Condition((Atom("unknown", 0),), -1)
+
+
+def atom(kind: str, key: int, text: str = "") -> Condition:
+    return Condition((Atom(kind, key, text),), 0b10)
+
+
+@lru_cache(maxsize=None)
+def _ones(atoms: int) -> int:
+    return (1 << (1 << atoms)) - 1
+
+
+@lru_cache(maxsize=None)
+def _mask(k: int, atoms: int) -> int:
+    """The table of atom `k` alone among so many."""
+    block = ((1 << (1 << k)) - 1) << (1 << k)
+    out, width = block, 1 << (k + 1)
+    while width < 1 << atoms:
+        out |= out << width
+        width <<= 1
+    return out
+
+
+def _cofactor(table: int, k: int, value: int) -> int:
+    """The table with atom `k` fixed; for tables wide enough that the shift stays inside (the mask sees to it)."""
+    mask, shift = _mask(k, MAX_ATOMS), 1 << k
+    if value:
+        high = table & mask
+        return high | (high >> shift)
+    low = table & ~mask
+    return low | (low << shift)
+
+
+def _union(a: Condition, b: Condition) -> tuple[Atom, ...]:
+    if a.atoms == b.atoms:
+        return a.atoms
+    return tuple(sorted({*a.atoms, *b.atoms}, key=lambda x: x.order))
+
+
+def _expand(c: Condition, atoms: tuple[Atom, ...]) -> int:
+    """The table of `c` over more atoms."""
+    if c.atoms == atoms:
+        return c.table
+    table, at = c.table, 0
+    own = c.atoms
+    out = 0
+    places = [atoms.index(a) for a in own]
+    for i in range(1 << len(atoms)):
+        at = 0
+        for k, p in enumerate(places):
+            at |= ((i >> p) & 1) << k
+        out |= ((table >> at) & 1) << i
+    return out
+
+
+def _reduce(atoms: tuple[Atom, ...], table: int) -> Condition:
+    """Leave out the atoms that do not matter."""
+    table &= _ones(len(atoms))
+    k = 0
+    while k < len(atoms):
+        low, high = _cofactor(table, k, 0), _cofactor(table, k, 1)
+        if (low ^ high) & _ones(len(atoms)) == 0:
+            table = _drop(table, k, len(atoms))
+            atoms = atoms[:k] + atoms[k + 1 :]
+        else:
+            k += 1
+    if not atoms:
+        return TRUE if table & 1 else FALSE
+    return Condition(atoms, table)
+
+
+def _drop(table: int, k: int, atoms: int) -> int:
+    out = 0
+    for i in range(1 << (atoms - 1)):
+        low, high = i & ((1 << k) - 1), i >> k
+        out |= ((table >> (low | (high << (k + 1)))) & 1) << i
+    return out
+
+
+@lru_cache(maxsize=4096)
+def _combine(a: Condition, b: Condition, how: str) -> Condition:
+    if a is UNKNOWN or b is UNKNOWN:
+        return UNKNOWN
+    atoms = _union(a, b)
+    if len(atoms) > MAX_ATOMS:
+        return UNKNOWN
+    x, y = _expand(a, atoms), _expand(b, atoms)
+    return _reduce(atoms, x & y if how == "and" else x | y)
+
+
+def _terms(c: Condition) -> list[list[str]]:
+    """A short sum of products, by Shannon expansion."""
+    if c is TRUE:
+        return [[]]
+    if c is FALSE:
+        return []
+    first = c.atoms[0]
+    low, high = c.assume(first, False), c.assume(first, True)
+    if low.implies(high):
+        return _terms(low) + [[str_atom(first, True), *t] for t in _terms(high.given(~low))]
+    if high.implies(low):
+        return _terms(high) + [[str_atom(first, False), *t] for t in _terms(low.given(~high))]
+    return [[str_atom(first, True), *t] for t in _terms(high)] + [[str_atom(first, False), *t] for t in _terms(low)]
+
+
+def str_atom(a: Atom, value: bool) -> str:
+    if a.kind == "none":
+        return f"{a.text} is None" if value else f"{a.text} is not None"
+    return a.text if value else f"not {a.text}" if a.text.isidentifier() or "[" in a.text and " " not in a.text else f"not ({a.text})"

@@ -1,0 +1,95 @@
+"""The state of a program point: what each name holds, and what must be true to be there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition
+from autograd_lint.flow.values import UNBOUND, Alias, Value, merge
+
+# Kept among the variables, under names that Python cannot have, so that branches join them like any other.
+RETURN = "<return>"
+SAVED = ".saved_tensors"
+CLOSED = ".*"  # bound once something the interpreter cannot see may have set attributes of ctx
+
+# The atoms worth remembering in a path when it has too many.
+LASTING = ("needs", "none")
+
+
+def slot(attribute: str) -> str:
+    """The variable for an attribute of ctx."""
+    return f".{attribute}"
+
+
+@dataclass(slots=True)
+class Env:
+    """`grad`: is grad mode on? forward and backward run without."""
+
+    vars: dict[str, Value]
+    path: Condition = TRUE
+    grad: bool = False
+
+    def copy(self) -> Env:
+        return Env(dict(self.vars), self.path, self.grad)
+
+    def where(self, test: Condition) -> Env | None:
+        """The state on the arm of a branch where `test` holds; None if that cannot be."""
+        if test is FALSE:
+            return None
+        out = self.copy()
+        out.path = narrowed(self.path, test)
+        return None if out.path is FALSE else out
+
+    @property
+    def dead(self) -> bool:
+        return self.path is FALSE
+
+    def ctx(self) -> dict[str, Value]:
+        """What ctx holds."""
+        return {name: value for name, value in self.vars.items() if name[0] == "."}
+
+    def own_flag(self, targets: frozenset[Alias]) -> None:
+        """`requires_grad` of these tensors was set: whatever name holds one of them sees it."""
+        if targets:
+            self.vars = {name: _own(value, targets) for name, value in self.vars.items()}
+
+
+def narrowed(path: Condition, test: Condition) -> Condition:
+    """`path and test`; where that is too much to keep, something weaker."""
+    if test is UNKNOWN:
+        return path
+    both = path & test
+    if both is UNKNOWN and path is not UNKNOWN:
+        lasting = path.forget(LASTING)
+        both = lasting & test
+        if both is UNKNOWN:
+            both = lasting
+    return both
+
+
+def join_envs(a: Env | None, b: Env | None) -> Env | None:
+    """Either of two states; None is one that cannot be."""
+    if a is None or b is None:
+        return b if a is None else a
+    care = a.path | b.path
+    out: dict[str, Value] = {}
+    for name in {**a.vars, **b.vars}:
+        x, y = a.vars.get(name, UNBOUND), b.vars.get(name, UNBOUND)
+        out[name] = x if x is y else merge(x, a.path, y, b.path, care)
+    path = care if care is not UNKNOWN else a.path.forget(LASTING) | b.path.forget(LASTING)
+    return Env(out, path, a.grad or b.grad)
+
+
+def _own(value: Value, targets: frozenset[Alias]) -> Value:
+    from dataclasses import replace
+
+    same, shapes, elem = value.same, value.shapes, value.elem
+    if not same.isdisjoint(targets):
+        same = frozenset(replace(a, own=True) if a in targets else a for a in same)
+    if shapes:
+        shapes = tuple(tuple(_own(p, targets) for p in s) for s in shapes)
+    if elem is not None:
+        elem = _own(elem, targets)
+    if same is value.same and shapes == value.shapes and elem == value.elem:
+        return value
+    return replace(value, same=same, shapes=shapes, elem=elem)

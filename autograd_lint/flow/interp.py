@@ -1,0 +1,1052 @@
+"""Follow the tensors: run the body of a method on abstract values.
+
+One walk over libcst's statements. The state is an `Env`; `None` in its place means "cannot be reached", so that return, raise and
+break need no flags. Branches run both arms and join; loops run until nothing changes. What happens on the way is recorded as events
+(`autograd_lint.model`), which is all that rules look at. What calls do stands in `calls.py`.
+
+Unknown is a value like any other: nothing is claimed about it, and joining it with a known one keeps the claim for the known arm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import libcst as cst
+
+from autograd_lint.flow import ops
+from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition, atom
+from autograd_lint.flow.env import RETURN, SAVED, Env, join_envs, slot
+from autograd_lint.flow.values import (
+    NONE,
+    NOTHING,
+    Alias,
+    HopKind,
+    Origin,
+    Relation,
+    Value,
+    bag,
+    boolean,
+    element,
+    join,
+    sequence,
+)
+from autograd_lint.model import (
+    Event,
+    FlagRead,
+    FlagWrite,
+    Gate,
+    MethodName,
+    NeedsName,
+    NeedsRead,
+    Place,
+    Return,
+    Store,
+    Use,
+)
+from autograd_lint.outline import Definition, Scope
+from autograd_lint.source import Segment
+
+if TYPE_CHECKING:
+    import ast
+
+    from autograd_lint.settings import Settings
+
+MAX_ROUNDS = 8
+MAX_DEPTH = 8
+MAX_STEPS = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A thing that only the interpreter knows: the context object, or its `needs_input_grad`."""
+
+    name: str
+
+
+CTX = Value(ref=Marker("ctx"))
+NEEDS = Marker("needs_input_grad")
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A nested function or lambda, with the state it was defined in."""
+
+    node: cst.FunctionDef | cst.Lambda
+    frame: Frame = field(compare=False)
+    env: Env = field(compare=False)
+
+    def __hash__(self) -> int:
+        return id(self.node)
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One function being run. `key`: the chain of calls that led here, as one number."""
+
+    node: cst.CSTNode
+    scope: Scope
+    segment: Segment
+    method: MethodName
+    outer: tuple[Env, ...] = ()
+    calls: tuple[cst.Call, ...] = ()
+    stack: tuple[int, ...] = ()
+    key: int = 0
+    exits: list[Env] = field(default_factory=list)
+    breaks: list[list[Env]] = field(default_factory=list)
+    continues: list[list[Env]] = field(default_factory=list)
+    asserting: int = 0
+
+
+def code(node: cst.CSTNode) -> str:
+    """The source of a node, on one line."""
+    return " ".join(cst.Module([]).code_for_node(node).split())
+
+
+class Interpreter:
+    """Runs the methods of one autograd Function. `inputs`: how many arguments `apply` takes, None where `*args` leaves it open."""
+
+    def __init__(self, inputs: int | None, settings: Settings) -> None:
+        self.inputs = inputs
+        self.settings = settings
+        self.events: list[Event] = []
+        self.tensors: set[int] = set()
+        self.segments: list[Segment] = []
+        self.steps = 0
+        self.entry: dict[int, MethodName] = {}
+        self._sites: dict[tuple[int, int], int] = {}
+        self._keys: dict[object, int] = {}
+        self.generators: dict[int, bool] = {}
+        self.star_base: int | None = None
+
+    # -- identities ---------------------------------------------------------------------------------------------------------
+
+    def site(self, node: cst.CSTNode, frame: Frame) -> int:
+        """A number for a node on a chain of calls, the same each time it is reached."""
+        return self._sites.setdefault((id(node), frame.key), len(self._sites) + 1)
+
+    def key(self, thing: object) -> int:
+        return self._keys.setdefault(thing, len(self._keys) + 1)
+
+    def place(self, frame: Frame, env: Env) -> Place:
+        return Place(frame.method, env.path, frame.calls, env.grad, frame.asserting > 0)
+
+    def unknown(self, node: cst.CSTNode, frame: Frame, deps: frozenset[Origin] = frozenset()) -> Value:
+        """A value about which nothing is claimed, but which is itself each time it is looked at."""
+        site = self.site(node, frame)
+        made = Origin("fresh", site)
+        return Value(frozenset({Alias(made, site=site)}), deps, none=atom("none", 1000 + site))
+
+    def plain(self, node: cst.CSTNode, frame: Frame, deps: frozenset[Origin] = frozenset()) -> Value:
+        """An unknown value that is not None."""
+        return replace(self.unknown(node, frame, deps), none=FALSE)
+
+    # -- statements ---------------------------------------------------------------------------------------------------------
+
+    def run(self, body: cst.BaseSuite, env: Env, frame: Frame) -> Env | None:
+        """Run a function's body; the states it is left in are joined, with the result under `RETURN`."""
+        end = self.block(body.body, env, frame)
+        if end is not None:
+            end.vars[RETURN] = NONE
+            frame.exits.append(end)
+        out: Env | None = None
+        for leaving in frame.exits:
+            out = join_envs(out, leaving)
+        return out
+
+    def block(self, body: Iterable[cst.CSTNode], env: Env | None, frame: Frame) -> Env | None:
+        for statement in body:
+            if env is None or env.dead:
+                return None
+            self.steps += 1
+            do = _STATEMENTS.get(type(statement))
+            if do is not None:
+                env = do(self, statement, env, frame)
+        return None if env is None or env.dead else env
+
+    def _simple(self, node: cst.SimpleStatementLine | cst.SimpleStatementSuite, env: Env, frame: Frame) -> Env | None:
+        return self.block(node.body, env, frame)
+
+    def _expr(self, node: cst.Expr, env: Env, frame: Frame) -> Env:
+        self.eval(node.value, env, frame)
+        return env
+
+    def _assign(self, node: cst.Assign, env: Env, frame: Frame) -> Env:
+        value = self.eval(node.value, env, frame)
+        for target in node.targets:
+            self.bind(target.target, value, env, frame, node)
+        return env
+
+    def _ann_assign(self, node: cst.AnnAssign, env: Env, frame: Frame) -> Env:
+        if node.value is not None:
+            self.bind(node.target, self.eval(node.value, env, frame), env, frame, node)
+        return env
+
+    def _aug_assign(self, node: cst.AugAssign, env: Env, frame: Frame) -> Env:
+        old, new = self.eval(node.target, env, frame), self.eval(node.value, env, frame)
+        if old.shapes or old.elem is not None:
+            both = [v for v in (element(old), element(new)) if v is not None]
+            value = bag(join(both)) if both else self.plain(node, frame, old.deps | new.deps)
+        elif any(a.origin.kind != "fresh" for a in old.same):
+            value = Value(old.same, old.deps | new.deps)  # a tensor is changed in place
+        else:
+            value = self.plain(node, frame, old.deps | new.deps)
+        self.bind(node.target, value, env, frame, node)
+        return env
+
+    def _return(self, node: cst.Return, env: Env, frame: Frame) -> None:
+        value = self.eval(node.value, env, frame) if node.value is not None else NONE
+        if env.dead:
+            return
+        if id(frame.node) in self.entry:
+            slots: tuple[cst.BaseExpression, ...] = ()
+            if isinstance(node.value, cst.Tuple) and not any(isinstance(e, cst.StarredElement) for e in node.value.elements):
+                slots = tuple(e.value for e in node.value.elements)
+            self.events.append(Return(node, self.place(frame, env), value, slots))
+        env.vars[RETURN] = value
+        frame.exits.append(env)
+
+    def _raise(self, node: cst.Raise, env: Env, frame: Frame) -> None:
+        if node.exc is not None:
+            frame.asserting += 1
+            self.eval(node.exc, env, frame)
+            frame.asserting -= 1
+
+    def _break(self, node: cst.Break, env: Env, frame: Frame) -> None:
+        if frame.breaks:
+            frame.breaks[-1].append(env)
+
+    def _continue(self, node: cst.Continue, env: Env, frame: Frame) -> None:
+        if frame.continues:
+            frame.continues[-1].append(env)
+
+    def _assert(self, node: cst.Assert, env: Env, frame: Frame) -> Env:
+        frame.asserting += 1
+        test = self.test(node.test, env, frame)
+        frame.asserting -= 1
+        # What is asserted of shapes and types is not needed to tell gradients apart; keep the path short.
+        if all(a.kind in ("needs", "none") for a in test.atoms):
+            return env.where(test) or env
+        return env
+
+    def _del(self, node: cst.Del, env: Env, frame: Frame) -> Env:
+        targets = [e.value for e in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
+        for target in targets:
+            if isinstance(target, cst.Name):
+                env.vars.pop(target.value, None)
+            else:
+                self.eval(target, env, frame)
+        return env
+
+    def _forget_names(self, node: cst.Global | cst.Nonlocal, env: Env, frame: Frame) -> Env:
+        for item in node.names:
+            env.vars[item.name.value] = self.unknown(item, frame)
+        return env
+
+    def _function_def(self, node: cst.FunctionDef, env: Env, frame: Frame) -> Env:
+        env.vars[node.name.value] = Value(ref=Closure(node, frame, env), truth=TRUE)
+        for name in _nonlocals(node):
+            env.vars[name] = self.unknown(node, frame)
+        return env
+
+    def _class_def(self, node: cst.ClassDef, env: Env, frame: Frame) -> Env:
+        env.vars[node.name.value] = self.unknown(node, frame)
+        return env
+
+    def _if(self, node: cst.If, env: Env, frame: Frame) -> Env | None:
+        out: Env | None = None
+        rest: Env | None = env
+        arm: cst.If | cst.Else | None = node
+        while rest is not None and isinstance(arm, cst.If):
+            before = rest.path
+            test = self.test(arm.test, rest, frame)
+            if rest.dead:
+                return out
+            left = len(frame.exits) + _open_jumps(frame)
+            then = self._arm(arm, test, rest, frame)
+            rest = rest.where(~test)
+            if then is None and rest is not None and len(frame.exits) + _open_jumps(frame) == left:
+                # The arm raises: a guard. Its test is not needed to tell gradients apart.
+                if not all(a.kind in ("needs", "none") for a in test.atoms):
+                    rest.path = before
+            out = join_envs(out, then)
+            arm = arm.orelse
+        if isinstance(arm, cst.Else):
+            rest = self.block(arm.body.body, rest, frame)
+        return join_envs(out, rest)
+
+    def _arm(self, node: cst.If, test: Condition, env: Env, frame: Frame) -> Env | None:
+        then = env.where(test)
+        if then is None:
+            return None
+        at = len(self.events)
+        out = self.block(node.body.body, then, frame)
+        if any(a.kind == "needs" for a in test.atoms):
+            binds = frozenset(n for n, v in out.vars.items() if env.vars.get(n) is not v) if out is not None else frozenset()
+            self.events.insert(at, Gate(node.test, self.place(frame, env), test, binds))
+        return out
+
+    def _loop(self, node: cst.For | cst.While, env: Env, frame: Frame, step: Callable[[Env], Env | None]) -> Env | None:
+        """`step` runs the head and the body once; None from it means the body cannot be left at its end."""
+        entered = atom("test", self.key(("entered", self.site(node, frame))), f"the loop runs")
+        marks = len(self.events), len(frame.exits)
+        head, breaks = env, list[Env]()
+        for _ in range(MAX_ROUNDS):
+            del self.events[marks[0] :], frame.exits[marks[1] :]
+            frame.breaks.append([])
+            frame.continues.append([])
+            after = step(head.copy())
+            breaks = frame.breaks.pop()
+            for early in frame.continues.pop():
+                after = join_envs(after, early)
+            if after is None:
+                new = head
+            else:
+                start, again = head.copy(), after.copy()
+                start.path, again.path = start.path & ~entered, again.path & entered
+                joined = join_envs(start, again)
+                assert joined is not None
+                joined.path = env.path
+                new = joined
+            if new.vars == head.vars and new.grad == head.grad:
+                break
+            head = new
+        out: Env | None = None if isinstance(node, cst.While) and _always(node.test) else head
+        if node.orelse is not None and out is not None:
+            out = self.block(node.orelse.body.body, out.copy(), frame)
+        for early in breaks:
+            out = join_envs(out, early)
+        return out
+
+    def _for(self, node: cst.For, env: Env, frame: Frame) -> Env | None:
+        over = self.eval(node.iter, env, frame)
+        item = self.iterated(over, node.iter, frame)
+
+        def step(state: Env) -> Env | None:
+            self.bind(node.target, item, state, frame, node)
+            return self.block(node.body.body, state, frame)
+
+        return self._loop(node, env, frame, step)
+
+    def _while(self, node: cst.While, env: Env, frame: Frame) -> Env | None:
+        def step(state: Env) -> Env | None:
+            self.test(node.test, state, frame)
+            return self.block(node.body.body, state, frame)
+
+        return self._loop(node, env, frame, step)
+
+    def _with(self, node: cst.With, env: Env, frame: Frame) -> Env | None:
+        before = env.grad
+        for item in node.items:
+            mode = self._grad_mode(item.item, env, frame)
+            value = self.eval(item.item, env, frame)
+            if mode is not None:
+                env.grad = mode
+            if item.asname is not None:
+                self.bind(item.asname.name, value, env, frame, node)
+        out = self.block(node.body.body, env, frame)
+        if out is not None:
+            out.grad = before
+        return out
+
+    def _grad_mode(self, node: cst.BaseExpression, env: Env, frame: Frame) -> bool | None:
+        """What a context manager does to grad mode: on, off, or nothing. One that may switch it on counts as on."""
+        call = node if isinstance(node, cst.Call) else None
+        name = self.dotted(call.func if call else node, env, frame) or ""
+        last = name.rpartition(".")[2]
+        if last in ("no_grad", "inference_mode"):
+            return False
+        if last == "set_grad_enabled" and call and call.args:
+            argument = call.args[0].value
+            return not (isinstance(argument, cst.Name) and argument.value == "False")
+        return True if "grad" in last else None
+
+    def _try(self, node: cst.Try, env: Env, frame: Frame) -> Env | None:
+        failed = atom("test", self.key(("failed", self.site(node, frame))), "an exception is raised")
+        done = self.block(node.body.body, env.where(~failed), frame)
+        middle = join_envs(env.where(failed), done.where(failed) if done is not None else None) or env.copy()
+        if node.orelse is not None and done is not None:
+            done = self.block(node.orelse.body.body, done, frame)
+        for handler in node.handlers:
+            state = middle.copy()
+            if handler.name is not None and isinstance(handler.name.name, cst.Name):
+                state.vars[handler.name.name.value] = self.unknown(handler, frame)
+            done = join_envs(done, self.block(handler.body.body, state, frame))
+        if node.finalbody is not None:
+            if done is not None:
+                return self.block(node.finalbody.body.body, done, frame)
+            self.block(node.finalbody.body.body, middle.copy(), frame)
+        return done
+
+    def _match(self, node: cst.Match, env: Env, frame: Frame) -> Env | None:
+        subject = self.eval(node.subject, env, frame)
+        out: Env | None = None
+        rest: Env | None = env
+        for case in node.cases:
+            if rest is None:
+                break
+            taken = atom("test", self.key(("case", self.site(case, frame))), f"case {code(case.pattern)}")
+            state = rest.where(taken)
+            if state is not None:
+                for name in _captured(case.pattern):
+                    state.vars[name] = self.unknown(case, frame, subject.deps)
+                if case.guard is not None:
+                    self.eval(case.guard, state, frame)
+                out = join_envs(out, self.block(case.body.body, state, frame))
+            rest = None if _irrefutable(case) else rest.where(~taken)
+        return join_envs(out, rest)
+
+    # -- binding ------------------------------------------------------------------------------------------------------------
+
+    def bind(self, target: cst.CSTNode, value: Value, env: Env, frame: Frame, statement: cst.CSTNode) -> None:
+        """`target = value`"""
+        if isinstance(target, cst.Name):
+            env.vars[target.value] = value
+            self._name_need(target, target.value, value, env, frame, statement)
+        elif isinstance(target, (cst.Tuple, cst.List)):
+            for item, part in zip(target.elements, self.unpack(value, target, frame), strict=True):
+                self.bind(item.value, part, env, frame, statement)
+        elif isinstance(target, cst.StarredElement):
+            self.bind(target.value, value, env, frame, statement)
+        elif isinstance(target, cst.Attribute):
+            owner = self.eval(target.value, env, frame)
+            name = target.attr.value
+            if owner.ref == CTX.ref:
+                stored = traced(value, "store", statement)
+                env.vars[slot(name)] = stored
+                self.events.append(Store(statement, self.place(frame, env), name, value))
+                self._name_need(target, name, value, env, frame, statement)
+            elif name == "requires_grad":
+                self.write_flag(statement, owner, value, env, frame)
+        elif isinstance(target, cst.Subscript):
+            owner = self.eval(target.value, env, frame)
+            for part in target.slice:
+                self._slice(part.slice, env, frame)
+            if isinstance(target.value, cst.Name) and (owner.shapes or owner.elem is not None):
+                env.vars[target.value.value] = self._with_item(owner, target, value)
+
+    def _with_item(self, owner: Value, target: cst.Subscript, value: Value) -> Value:
+        parts, at = owner.parts, _integer(target)
+        if parts is not None and at is not None and -len(parts) <= at < len(parts):
+            changed = list(parts)
+            changed[at] = value
+            return sequence(changed)
+        return bag(join([value, *filter(None, [element(owner)])]))
+
+    def _name_need(self, node: cst.CSTNode, name: str, value: Value, env: Env, frame: Frame, statement: cst.CSTNode) -> None:
+        truth = value.truth
+        if len(truth.atoms) == 1 and truth.atoms[0].kind == "needs" and truth == atom("needs", truth.atoms[0].key):
+            self.events.append(NeedsName(node, self.place(frame, env), name, truth.atoms[0].key, statement))
+
+    def unpack(self, value: Value, target: cst.Tuple | cst.List, frame: Frame) -> list[Value]:
+        """One value for each element of the target."""
+        count = len(target.elements)
+        star = next((i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None)
+        if value.ref is NEEDS:
+            return [self.need(i) if star is None or i < star else self.plain(e, frame) for i, e in enumerate(target.elements)]
+        for shape in value.shapes:
+            if star is None and len(shape) == count:
+                return list(shape)
+            if star is not None and len(value.shapes) == 1 and len(shape) >= count - 1:
+                tail = len(shape) - (count - 1 - star)
+                return [*shape[:star], sequence(shape[star:tail]), *shape[tail:]]
+        item = element(value)
+        if item is not None:
+            before = count if star is None else star
+            return [bag(item) if i == star else self.element_at(item, i) if i < before else item for i in range(count)]
+        return [self.unknown(e, frame, value.deps) for e in target.elements]
+
+    def element_at(self, item: Value, position: int) -> Value:
+        """Element `position` of a container; of `*args` that is an argument of its own."""
+        if self.star_base is None or all(a.origin.kind != "input" or a.origin.index >= 0 for a in item.same):
+            return item
+
+        def one(a: Alias) -> Alias:
+            if a.origin.kind == "input" and a.origin.index < 0:
+                base = cast("int", self.star_base)
+                return replace(a, origin=Origin("input", base + position, f"{a.origin.name}[{position}]"))
+            return a
+
+        return replace(item, same=frozenset(map(one, item.same)))
+
+    def iterated(self, value: Value, node: cst.CSTNode, frame: Frame) -> Value:
+        """Any one item of what is iterated over."""
+        item = element(value)
+        return item if item is not None else self.unknown(node, frame, value.deps)
+
+    def write_flag(self, node: cst.CSTNode, tensor: Value, flag: Value, env: Env, frame: Frame) -> None:
+        """`tensor.requires_grad` is set."""
+        self.events.append(FlagWrite(node, self.place(frame, env), tensor, flag))
+        env.own_flag(tensor.same)
+
+    # -- expressions --------------------------------------------------------------------------------------------------------
+
+    def eval(self, node: cst.BaseExpression, env: Env, frame: Frame) -> Value:
+        ev = _EXPRESSIONS.get(type(node))
+        if ev is not None:
+            return ev(self, node, env, frame)
+        return self._any(node, env, frame)
+
+    def _any(self, node: cst.CSTNode, env: Env, frame: Frame) -> Value:
+        """Anything else: an unknown value computed from what is inside."""
+        deps: frozenset[Origin] = frozenset()
+        for child in node.children:
+            inner = self.eval(child, env, frame) if isinstance(child, cst.BaseExpression) else self._any(child, env, frame)
+            deps |= inner.deps
+        return self.plain(node, frame, deps)
+
+    def _literal(self, node: cst.BaseExpression, env: Env, frame: Frame) -> Value:
+        value = literal(node)
+        return Value(const=cast("Any", value), truth=TRUE if value else FALSE)
+
+    def _name(self, node: cst.Name, env: Env, frame: Frame) -> Value:
+        name = node.value
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        value = env.vars.get(name)
+        if value is not None:
+            if value.unbound is not FALSE:
+                value = self.use(node, name, value, env, frame)
+            return value
+        for outer in reversed(frame.outer):
+            value = outer.vars.get(name)
+            if value is not None:
+                return replace(value, unbound=FALSE) if value.unbound is not FALSE else value
+        return self.named(frame.scope, name) or self.unknown(node, frame)
+
+    def use(self, node: cst.BaseExpression, name: str, value: Value, env: Env, frame: Frame) -> Value:
+        """A name is used that may not be bound. Past this point it is, or an exception was raised."""
+        self.events.append(Use(node, self.place(frame, env), name, value))
+        bound = replace(value, unbound=FALSE)
+        env.vars[slot(name) if isinstance(node, cst.Attribute) else name] = bound
+        return bound
+
+    def named(self, scope: Scope, name: str) -> Value | None:
+        """What a name means outside of any function that is being run."""
+        import ast
+
+        found = scope.lookup(name)
+        if isinstance(found, ast.Constant):
+            return Value(const=found.value, truth=TRUE if found.value else FALSE, none=TRUE if found.value is None else FALSE)
+        if isinstance(found, ast.expr):
+            found = scope.resolve(found)
+        if found is None:
+            return Value(ref=f"builtins.{name}", truth=TRUE) if name in _BUILTINS else None
+        return Value(ref=found, truth=UNKNOWN if isinstance(found, str) else TRUE)
+
+    def dotted(self, node: cst.BaseExpression, env: Env, frame: Frame) -> str | None:
+        """The full name of something imported."""
+        if isinstance(node, cst.Attribute):
+            base = self.dotted(node.value, env, frame)
+            return f"{base}.{node.attr.value}" if base else None
+        if isinstance(node, cst.Name):
+            value = env.vars.get(node.value) or self.named(frame.scope, node.value)
+            return value.ref if value is not None and isinstance(value.ref, str) else node.value
+        return None
+
+    def _tuple(self, node: cst.Tuple | cst.List | cst.Set, env: Env, frame: Frame) -> Value:
+        parts: list[Value] = []
+        exact = True
+        for item in node.elements:
+            value = self.eval(item.value, env, frame)
+            if not isinstance(item, cst.StarredElement):
+                parts.append(value)
+            elif value.parts is not None:
+                parts.extend(value.parts)
+            else:
+                exact = False
+                parts.append(self.iterated(value, item, frame))
+        return sequence(parts) if exact else bag(join(parts))
+
+    def _dict(self, node: cst.Dict, env: Env, frame: Frame) -> Value:
+        return self._any(node, env, frame)
+
+    def _if_exp(self, node: cst.IfExp, env: Env, frame: Frame) -> Value:
+        test = self.test(node.test, env, frame)
+        return self._either(test, node.body, node.orelse, env, frame)
+
+    def _either(self, test: Condition, then: cst.BaseExpression, other: cst.BaseExpression, env: Env, frame: Frame) -> Value:
+        out: Env | None = None
+        for condition, branch in ((test, then), (~test, other)):
+            state = env.where(condition)
+            if state is not None:
+                state.vars[RETURN] = self.eval(branch, state, frame)
+                out = join_envs(out, state)
+        return self._adopt(out, env)
+
+    def _adopt(self, out: Env | None, env: Env) -> Value:
+        """Let the state after the parts of an expression be the state, and give back the expression's value."""
+        if out is None or out.dead:
+            env.path = FALSE
+            return NOTHING
+        value = out.vars.pop(RETURN)
+        env.vars, env.path, env.grad = out.vars, out.path, out.grad
+        return value
+
+    def _boolean(self, node: cst.BooleanOperation, env: Env, frame: Frame) -> Value:
+        left = self.eval(node.left, env, frame)
+        test = self.truth(left, node.left, env, frame)
+        go_on = test if isinstance(node.operator, cst.And) else ~test
+        out: Env | None = None
+        if (stop := env.where(~go_on)) is not None:
+            stop.vars[RETURN] = replace(left, truth=FALSE if isinstance(node.operator, cst.And) else TRUE)
+            out = stop
+        if (on := env.where(go_on)) is not None:
+            right = self.eval(node.right, on, frame)
+            on.vars[RETURN] = replace(right, truth=self.truth(right, node.right, on, frame))
+            out = join_envs(out, on)
+        return self._adopt(out, env)
+
+    def _unary(self, node: cst.UnaryOperation, env: Env, frame: Frame) -> Value:
+        value = self.eval(node.expression, env, frame)
+        if isinstance(node.operator, cst.Not):
+            return boolean(~self.truth(value, node.expression, env, frame), value.deps)
+        if isinstance(node.operator, cst.Minus) and isinstance(value.const, (int, float)):
+            return replace(value, const=-value.const)
+        relation = Relation.IS if isinstance(node.operator, cst.Plus) else Relation.COPY
+        return self.derive([value], ops.Op(relation), node, env, frame)
+
+    def _binary(self, node: cst.BinaryOperation, env: Env, frame: Frame) -> Value:
+        left, right = self.eval(node.left, env, frame), self.eval(node.right, env, frame)
+        if isinstance(node.operator, cst.Add) and left.parts is not None and right.parts is not None:
+            return sequence((*left.parts, *right.parts))
+        if isinstance(node.operator, cst.Multiply):
+            for items, times in ((left, right), (right, left)):
+                if items.parts is not None and isinstance(times.const, int) and len(items.parts) * times.const <= 64:
+                    return sequence(items.parts * times.const)
+                if items.parts and len(items.parts) == 1:
+                    return bag(items.parts[0])
+        if left.shapes or right.shapes or left.elem is not None or right.elem is not None:
+            items = [v for v in (element(left), element(right)) if v is not None]
+            if isinstance(node.operator, cst.Add) and items:
+                return bag(join(items))
+        return self.derive([left, right], ops.Op(Relation.COPY), node, env, frame)
+
+    def _comparison(self, node: cst.Comparison, env: Env, frame: Frame) -> Value:
+        left = self.eval(node.left, env, frame)
+        rights = [self.eval(c.comparator, env, frame) for c in node.comparisons]
+        deps = left.deps.union(*(r.deps for r in rights))
+        if len(rights) == 1:
+            operator, right = node.comparisons[0].operator, rights[0]
+            if isinstance(operator, (cst.Is, cst.IsNot)):
+                if right.none is TRUE and left.none is not UNKNOWN:
+                    named = _named(left.none, code(node.left))
+                    return boolean(named if isinstance(operator, cst.Is) else ~named, deps)
+                if isinstance(right.const, bool) and left.truth is not UNKNOWN:
+                    same = left.truth if right.const == isinstance(operator, cst.Is) else ~left.truth
+                    return boolean(same, deps)
+            if isinstance(operator, (cst.Equal, cst.NotEqual)):
+                equal = isinstance(operator, cst.Equal)
+                if left.const is not None and right.const is not None:
+                    return boolean(TRUE if (left.const == right.const) == equal else FALSE, deps)
+                if isinstance(right.const, bool) and left.truth is not UNKNOWN:
+                    return boolean(left.truth if right.const == equal else ~left.truth, deps)
+        tensor = [left, *rights] if any(a.origin.kind != "fresh" for v in (left, *rights) for a in v.same) else []
+        value = self.derive(tensor, ops.Op(Relation.COPY), node, env, frame) if tensor else self.plain(node, frame, deps)
+        return replace(value, truth=self.opaque(node, [left, *rights]))
+
+    def _named_expr(self, node: cst.NamedExpr, env: Env, frame: Frame) -> Value:
+        value = self.eval(node.value, env, frame)
+        self.bind(node.target, value, env, frame, node)
+        return value
+
+    def _lambda(self, node: cst.Lambda, env: Env, frame: Frame) -> Value:
+        return Value(ref=Closure(node, frame, env), truth=TRUE)
+
+    def _await(self, node: cst.Await | cst.Yield, env: Env, frame: Frame) -> Value:
+        return replace(self._any(node, env, frame), none=UNKNOWN)
+
+    def _comprehension(self, node: cst.ListComp | cst.GeneratorExp | cst.SetComp, env: Env, frame: Frame) -> Value:
+        inner = env.copy()
+        value = self._for_in(node.for_in, node.elt, inner, frame)
+        for name in env.vars:  # a walrus inside binds outside
+            if name not in _targets(node.for_in) and inner.vars.get(name) is not env.vars[name]:
+                env.vars[name] = inner.vars[name]
+        env.vars.update({n: v for n, v in inner.vars.items() if n not in env.vars and n in _walrus(node)})
+        return value
+
+    def _for_in(self, part: cst.CompFor, elt: cst.BaseExpression, env: Env, frame: Frame) -> Value:
+        over = self.eval(part.iter, env, frame)
+        items = over.parts if over.parts is not None and len(over.parts) <= 64 else None
+        values: list[Value] = []
+        for item in items if items is not None else (self.iterated(over, part.iter, frame),):
+            self.bind(part.target, item, env, frame, part)
+            state: Env | None = env.copy()
+            for filtering in part.ifs:
+                if state is not None:
+                    state = state.where(self.test(filtering.test, state, frame))
+            if state is None:
+                continue
+            if part.inner_for_in is not None:
+                inner = self._for_in(part.inner_for_in, elt, state, frame)
+                values.append(self.iterated(inner, elt, frame))
+            else:
+                values.append(self.eval(elt, state, frame))
+            env.vars = state.vars
+        if items is None or part.ifs or part.inner_for_in is not None:
+            return bag(join(values)) if values else self.plain(elt, frame)
+        return sequence(values)
+
+    def _dict_comp(self, node: cst.DictComp, env: Env, frame: Frame) -> Value:
+        inner = env.copy()
+        self._for_in(node.for_in, node.key, inner, frame)
+        self._for_in(node.for_in, node.value, env.copy(), frame)
+        return self.plain(node, frame)
+
+    # -- tests --------------------------------------------------------------------------------------------------------------
+
+    def test(self, node: cst.BaseExpression, env: Env, frame: Frame) -> Condition:
+        """When the test of a branch holds."""
+        return self.truth(self.eval(node, env, frame), node, env, frame)
+
+    def truth(self, value: Value, node: cst.BaseExpression, env: Env, frame: Frame) -> Condition:
+        if value.truth is not UNKNOWN:
+            return value.truth
+        if value.none is TRUE:
+            return FALSE
+        return self.opaque(node, [value])
+
+    def opaque(self, node: cst.BaseExpression, values: list[Value]) -> Condition:
+        """A test of which nothing is known but that it comes out the same for the same values."""
+        text = code(node)
+        form = "" if isinstance(node, cst.Name) else text
+        return atom("test", self.key((form, *values)), text)
+
+    def need(self, index: int) -> Value:
+        """`ctx.needs_input_grad[index]`"""
+        return boolean(atom("needs", index, f"needs_input_grad[{index}]"))
+
+    def flag(self, tensor: Value, node: cst.BaseExpression) -> Condition:
+        """When `tensor.requires_grad` is true, taking a derived tensor for what it was derived from."""
+        aliases = [a for a in tensor.same if a.origin.kind == "input" and a.origin.index >= 0]
+        indices = sorted({a.origin.index for a in aliases})
+        if aliases and len(aliases) == len(tensor.same) and (len(indices) == 1 or len({a.site for a in aliases}) == 1):
+            out = FALSE
+            for index in indices:
+                out = out | self.need(index).truth
+            return out
+        return self.opaque(node, [tensor])
+
+    # -- attributes and subscripts ------------------------------------------------------------------------------------------
+
+    def _attribute(self, node: cst.Attribute, env: Env, frame: Frame) -> Value:
+        owner = self.eval(node.value, env, frame)
+        name = node.attr.value
+        if owner.ref is not None:
+            if owner.ref == CTX.ref:
+                return self._ctx_attribute(node, name, env, frame)
+            if isinstance(owner.ref, str):
+                return Value(ref=f"{owner.ref}.{name}")
+            if isinstance(owner.ref, Definition) and owner.ref.is_class:
+                found = member(owner.ref, name)
+                return Value(ref=found, truth=TRUE) if found is not None else self.unknown(node, frame)
+        if name == "requires_grad":
+            return self.read_flag(node, owner, env, frame)
+        self._note_tensor(owner, name)
+        op = ops.attribute(name)
+        if op is None:
+            return self.unknown(node, frame, owner.deps)
+        if op.kind is ops.Kind.PLAIN:
+            return self.plain(node, frame, owner.deps)
+        return self.derive([owner], op, node, env, frame)
+
+    def _note_tensor(self, owner: Value, name: str) -> None:
+        """What is used as only a tensor can be, is one."""
+        if name in ops.TENSOR_ATTRIBUTES:
+            self.tensors.update(a.origin.index for a in owner.same if a.origin.kind == "input" and a.relation == Relation.IS)
+
+    def read_flag(self, node: cst.BaseExpression, tensor: Value, env: Env, frame: Frame) -> Value:
+        """`tensor.requires_grad`"""
+        if any(a.origin.kind == "input" for a in tensor.same):
+            self.events.append(FlagRead(node, self.place(frame, env), tensor))
+        return boolean(self.flag(tensor, node), tensor.deps)
+
+    def _ctx_attribute(self, node: cst.Attribute, name: str, env: Env, frame: Frame) -> Value:
+        if name == "needs_input_grad":
+            if self.inputs is None:
+                return Value(ref=NEEDS)
+            return replace(sequence(self.need(i) for i in range(self.inputs)), ref=NEEDS)
+        if name in ("saved_tensors", "saved_variables"):
+            name = "saved_tensors"
+        value = env.vars.get(slot(name))
+        if value is None:
+            return self.unknown(node, frame)
+        if value.unbound is not FALSE:
+            return self.use(node, name, value, env, frame)
+        return value
+
+    def _subscript(self, node: cst.Subscript, env: Env, frame: Frame) -> Value:
+        owner = self.eval(node.value, env, frame)
+        indices = [self._slice(part.slice, env, frame) for part in node.slice]
+        at = indices[0].const if len(indices) == 1 and isinstance(indices[0].const, int) else None
+        if owner.ref is NEEDS and isinstance(at, int) and not isinstance(at, bool):
+            self.events.append(NeedsRead(node, self.place(frame, env), at))
+            if at >= 0 and (self.inputs is None or at < self.inputs):
+                return self.need(at)
+        parts = owner.parts
+        if parts is not None and isinstance(at, int):
+            return parts[at] if -len(parts) <= at < len(parts) else self.unknown(node, frame, owner.deps)
+        only = node.slice[0].slice if len(node.slice) == 1 else None
+        if isinstance(only, cst.Slice) and (owner.shapes or owner.elem is not None):
+            return self._sliced(owner, only, env, frame, node)
+        item = element(owner)
+        if item is not None:
+            return self.element_at(item, at) if isinstance(at, int) and at >= 0 else item
+        if owner.ref is NEEDS:
+            return self.plain(node, frame)
+        if not owner.same:
+            return self.unknown(node, frame, owner.deps)
+        kinds = [_index_kind(part.slice, index) for part, index in zip(node.slice, indices, strict=True)]
+        if len(kinds) > 1 or kinds[0] in ("ellipsis", "none"):  # what only a tensor takes
+            self._note_tensor(owner, "ndim")
+        return self.derive([owner], ops.subscript(*kinds), node, env, frame, "item")
+
+    def _slice(self, part: cst.BaseSlice, env: Env, frame: Frame) -> Value:
+        if isinstance(part, cst.Index):
+            return self.eval(part.value, env, frame)
+        assert isinstance(part, cst.Slice)
+        for bound in (part.lower, part.upper, part.step):
+            if bound is not None:
+                self.eval(bound, env, frame)
+        return NOTHING
+
+    def _sliced(self, owner: Value, cut: cst.Slice, env: Env, frame: Frame, node: cst.Subscript) -> Value:
+        bounds: list[int | None] = []
+        for bound in (cut.lower, cut.upper, cut.step):
+            value = self.eval(bound, env, frame).const if bound is not None else None
+            if bound is not None and not isinstance(value, int):
+                break
+            bounds.append(cast("int | None", value))
+        if owner.parts is not None and len(bounds) == 3:
+            return sequence(owner.parts[slice(*bounds)])
+        item = element(owner)
+        return bag(item) if item is not None else self.plain(node, frame, owner.deps)
+
+    # -- derived tensors ----------------------------------------------------------------------------------------------------
+
+    def derive(
+        self, operands: Iterable[Value], op: ops.Op, node: cst.CSTNode, env: Env, frame: Frame, kind: HopKind = "derive"
+    ) -> Value:
+        """What an operation returns of its operands."""
+        operands = list(operands)
+        deps: frozenset[Origin] = frozenset().union(*(v.deps for v in operands))
+        if op.kind is ops.Kind.PLAIN:
+            return self.plain(node, frame, deps)
+        site = self.site(node, frame)
+        if op.kind is ops.Kind.FRESH:
+            made = Origin("fresh", site)
+            return Value(frozenset({Alias(made, site=site, own=env.grad)}), deps)
+        out: set[Alias] = set()
+        for operand in operands:
+            for a in operand.same:
+                if op.relation is Relation.IS:
+                    out.add(a)
+                elif op.relation is Relation.COPY and a.origin.kind == "fresh":
+                    continue  # a new tensor, and of nobody's
+                else:
+                    own = op.relation is not Relation.DETACHED and (a.own or env.grad)
+                    out.add(replace(a.hop(kind, node, op.relation, op.when), relation=max(a.relation, op.relation), site=site, own=own))
+        if not out:
+            out.add(Alias(Origin("fresh", site), site=site, own=env.grad))
+        value = Value(frozenset(out), deps)
+        return bag(value) if op.kind is ops.Kind.SEQUENCE else value
+
+    def _call(self, node: cst.Call, env: Env, frame: Frame) -> Value:
+        from autograd_lint.flow import calls
+
+        return calls.call(self, node, env, frame)
+
+
+def member(made: Definition, name: str) -> Definition | None:
+    """A method of a class of the file, its own or inherited."""
+    import ast
+
+    from autograd_lint.outline import bases
+
+    for one in (made, *bases(made)):
+        found = one.inner.names.get(name)
+        if isinstance(found, ast.Call) and found.args:  # backward = staticmethod(_backward)
+            found = one.scope.resolve(found.args[0])
+        elif isinstance(found, ast.expr):
+            found = one.inner.resolve(found)
+        if isinstance(found, Definition):
+            return found
+    return None
+
+
+def literal(node: cst.BaseExpression) -> object:
+    """The value of a number or string literal, None where it is none."""
+    if isinstance(node, (cst.Integer, cst.Float)):
+        return cast("object", node.evaluated_value)
+    if isinstance(node, cst.SimpleString):
+        return node.evaluated_value
+    return None
+
+
+def traced(value: Value, kind: HopKind, node: cst.CSTNode) -> Value:
+    """The same value, one station further on its way."""
+    if not value.same and not value.shapes and value.elem is None:
+        return value
+    same = frozenset(a.hop(kind, node) if a.origin.kind == "input" else a for a in value.same)
+    shapes = tuple(tuple(traced(p, kind, node) for p in s) for s in value.shapes)
+    elem = traced(value.elem, kind, node) if value.elem is not None else None
+    return replace(value, same=same, shapes=shapes, elem=elem)
+
+
+def _named(condition: Condition, text: str) -> Condition:
+    """Give the atom of an unnamed test the text it is asked by."""
+    if len(condition.atoms) == 1 and not condition.atoms[0].text:
+        return Condition((replace(condition.atoms[0], text=text),), condition.table)
+    return condition
+
+
+def _index_kind(part: cst.BaseSlice, index: Value) -> ops.Index:
+    if isinstance(part, cst.Slice):
+        return "slice"
+    assert isinstance(part, cst.Index)
+    node = part.value
+    if isinstance(node, cst.Ellipsis):
+        return "ellipsis"
+    if isinstance(node, cst.List):
+        return "list"
+    if isinstance(node, cst.Comparison):
+        return "list"
+    if index.none is TRUE:
+        return "none"
+    if isinstance(index.const, bool):
+        return "bool"
+    if isinstance(index.const, int):
+        return "int"
+    return "unknown"
+
+
+def _integer(node: cst.Subscript) -> int | None:
+    part = node.slice[0].slice
+    if len(node.slice) == 1 and isinstance(part, cst.Index) and isinstance(part.value, cst.Integer):
+        return part.value.evaluated_value
+    return None
+
+
+def _open_jumps(frame: Frame) -> int:
+    return sum(map(len, frame.breaks)) + sum(map(len, frame.continues))
+
+
+def _always(test: cst.BaseExpression) -> bool:
+    return isinstance(test, cst.Name) and test.value == "True" or isinstance(test, cst.Integer) and test.value != "0"
+
+
+def _irrefutable(case: cst.MatchCase) -> bool:
+    return case.guard is None and isinstance(case.pattern, cst.MatchAs) and case.pattern.pattern is None
+
+
+def _captured(node: cst.CSTNode) -> Iterator[str]:
+    if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
+        yield node.name.value
+    if isinstance(node, cst.MatchMapping) and node.rest is not None:
+        yield node.rest.value
+    for child in node.children:
+        yield from _captured(child)
+
+
+def _targets(part: cst.CompFor | None) -> set[str]:
+    out: set[str] = set()
+    while part is not None:
+        out |= _names(part.target)
+        part = part.inner_for_in
+    return out
+
+
+def _names(node: cst.CSTNode) -> set[str]:
+    out: set[str] = set()
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, cst.Name):
+            out.add(one.value)
+        todo.extend(one.children)
+    return out
+
+
+def _walrus(node: cst.CSTNode) -> set[str]:
+    out: set[str] = set()
+    todo: list[cst.CSTNode] = [node]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, cst.NamedExpr) and isinstance(one.target, cst.Name):
+            out.add(one.target.value)
+        todo.extend(one.children)
+    return out
+
+
+def _nonlocals(node: cst.FunctionDef) -> Iterator[str]:
+    for line in node.body.body:
+        if isinstance(line, cst.SimpleStatementLine):
+            for small in line.body:
+                if isinstance(small, cst.Nonlocal):
+                    yield from (item.name.value for item in small.names)
+
+
+_BUILTINS = frozenset(
+    """any all bool dict enumerate filter float getattr hasattr int isinstance len list map max min next range reversed set
+    setattr sorted sum super tuple type zip""".split()
+)
+
+_CONSTANTS = {
+    "None": NONE,
+    "True": Value(const=True, truth=TRUE),
+    "False": Value(const=False, truth=FALSE),
+}
+
+_Do = Callable[[Interpreter, Any, Env, Frame], "Env | None"]
+_STATEMENTS: dict[type[cst.CSTNode], _Do] = {
+    cst.SimpleStatementLine: Interpreter._simple,
+    cst.Expr: Interpreter._expr,
+    cst.Assign: Interpreter._assign,
+    cst.AnnAssign: Interpreter._ann_assign,
+    cst.AugAssign: Interpreter._aug_assign,
+    cst.Return: Interpreter._return,
+    cst.Raise: Interpreter._raise,
+    cst.Break: Interpreter._break,
+    cst.Continue: Interpreter._continue,
+    cst.Assert: Interpreter._assert,
+    cst.Del: Interpreter._del,
+    cst.Global: Interpreter._forget_names,
+    cst.Nonlocal: Interpreter._forget_names,
+    cst.FunctionDef: Interpreter._function_def,
+    cst.ClassDef: Interpreter._class_def,
+    cst.If: Interpreter._if,
+    cst.For: Interpreter._for,
+    cst.While: Interpreter._while,
+    cst.With: Interpreter._with,
+    cst.Try: Interpreter._try,
+    cst.TryStar: Interpreter._try,
+    cst.Match: Interpreter._match,
+}
+
+_Ev = Callable[[Interpreter, Any, Env, Frame], Value]
+_EXPRESSIONS: dict[type[cst.CSTNode], _Ev] = {
+    cst.Name: Interpreter._name,
+    cst.Integer: Interpreter._literal,
+    cst.Float: Interpreter._literal,
+    cst.SimpleString: Interpreter._literal,
+    cst.Tuple: Interpreter._tuple,
+    cst.List: Interpreter._tuple,
+    cst.Set: Interpreter._tuple,
+    cst.IfExp: Interpreter._if_exp,
+    cst.BooleanOperation: Interpreter._boolean,
+    cst.UnaryOperation: Interpreter._unary,
+    cst.BinaryOperation: Interpreter._binary,
+    cst.Comparison: Interpreter._comparison,
+    cst.NamedExpr: Interpreter._named_expr,
+    cst.Lambda: Interpreter._lambda,
+    cst.Await: Interpreter._await,
+    cst.Yield: Interpreter._await,
+    cst.ListComp: Interpreter._comprehension,
+    cst.GeneratorExp: Interpreter._comprehension,
+    cst.SetComp: Interpreter._comprehension,
+    cst.DictComp: Interpreter._dict_comp,
+    cst.Attribute: Interpreter._attribute,
+    cst.Subscript: Interpreter._subscript,
+    cst.Call: Interpreter._call,
+}

@@ -1,0 +1,237 @@
+"""One autograd Function as a rule sees it: its arguments, what happened in its methods, what backward gives back.
+
+The interpreter records *events* while it follows the tensors; rules filter them. No rule walks the syntax tree to find an assignment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from autograd_lint.flow.conditions import FALSE, UNKNOWN, Condition
+from autograd_lint.flow.values import Alias, Hop, Relation, Value
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from autograd_lint.outline import Definition
+    from autograd_lint.source import Segment
+
+MethodName = Literal["forward", "setup_context", "backward"]
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One argument of `apply`: `index` is its place in `ctx.needs_input_grad` and among backward's results."""
+
+    name: str
+    index: int
+    node: cst.Param
+    optional: bool
+    star: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an event happened: the method, the calls that led into a helper, and what was known there."""
+
+    method: MethodName
+    path: Condition
+    calls: tuple[cst.Call, ...] = ()
+    grad_enabled: bool = False
+    asserting: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlagRead:
+    """`tensor.requires_grad` is read."""
+
+    node: cst.BaseExpression
+    place: Place
+    tensor: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlagWrite:
+    """`tensor.requires_grad_(flag)` or `tensor.requires_grad = flag`."""
+
+    node: cst.CSTNode
+    place: Place
+    tensor: Value
+    flag: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradModeRead:
+    """`torch.is_grad_enabled()` is called."""
+
+    node: cst.Call
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NeedsRead:
+    """`ctx.needs_input_grad[index]` is read; `index` as written, so it may be negative or too large."""
+
+    node: cst.BaseExpression
+    place: Place
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NeedsName:
+    """A name is bound to `ctx.needs_input_grad[index]`; `statement` binds it."""
+
+    node: cst.CSTNode
+    place: Place
+    name: str
+    index: int
+    statement: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gate:
+    """An arm of a branch that runs only when some gradient is needed; `binds`: the names that it binds."""
+
+    node: cst.BaseExpression
+    place: Place
+    test: Condition
+    binds: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Creation:
+    """A tensor is created with `requires_grad=flag`; `value` is the tensor."""
+
+    node: cst.Call
+    place: Place
+    flag: Value
+    flag_node: cst.Arg
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """A name or ctx attribute is read that may not be bound there; `value.unbound` says when."""
+
+    node: cst.BaseExpression
+    place: Place
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Save:
+    """`ctx.save_for_backward(...)`; `values` is None where a star hides their number."""
+
+    node: cst.Call
+    place: Place
+    values: tuple[Value, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """`ctx.name = value`."""
+
+    node: cst.CSTNode
+    place: Place
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Return:
+    """A return of the method itself (not of a helper). `slots`: the nodes of a literal tuple's elements."""
+
+    node: cst.Return
+    place: Place
+    value: Value
+    slots: tuple[cst.BaseExpression, ...]
+
+    def slot(self, index: int) -> cst.CSTNode:
+        """Where the value for one argument stands."""
+        return self.slots[index] if index < len(self.slots) else self.node
+
+
+Event = FlagRead | FlagWrite | GradModeRead | NeedsRead | NeedsName | Gate | Creation | Use | Save | Store | Return
+E = TypeVar("E", FlagRead, FlagWrite, GradModeRead, NeedsRead, NeedsName, Gate, Creation, Use, Save, Store, Return)
+
+
+@dataclass(slots=True, eq=False)
+class Method:
+    """One method of a Function. `ctx`: the name of its context parameter, "" where it has none."""
+
+    name: MethodName
+    node: cst.FunctionDef
+    definition: Definition
+    ctx: str
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A `torch.autograd.Function` subclass with forward, setup_context and backward followed through.
+
+    `params` are the arguments of `apply` in order; a `*args` parameter stands last with `star` set. `tensors`: the arguments that are
+    surely tensors. `segments`: the parts of the file that were read. `complete`: all its methods could be followed.
+    """
+
+    name: str
+    params: list[Param] = field(default_factory=list)
+    methods: dict[MethodName, Method] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    tensors: set[int] = field(default_factory=set)
+    segments: list[Segment] = field(default_factory=list)
+    complete: bool = True
+
+    def of(self, kind: type[E], *methods: MethodName) -> Iterator[E]:
+        """The events of one kind, in the order in which they happen, of these methods or of all."""
+        for event in self.events:
+            if isinstance(event, kind) and (not methods or event.place.method in methods):
+                yield event
+
+    @property
+    def open_ended(self) -> bool:
+        """Takes `*args`, so that the number of arguments is not known."""
+        return any(p.star for p in self.params)
+
+    def param(self, index: int) -> Param | None:
+        """The parameter that argument `index` of `apply` arrives in."""
+        for p in self.params:
+            if p.index == index or (p.star and index >= p.index):
+                return p
+        return None
+
+    def gradients(self, back: Return) -> tuple[Value, ...] | None:
+        """What a return of backward gives, one value per argument; None where their number is not known."""
+        if back.value.parts is not None:
+            return back.value.parts
+        alone = len(self.params) == 1 and not self.open_ended and not back.value.shapes and back.value.elem is None
+        return (back.value,) if alone else None
+
+    def gradient_given(self, index: int) -> Condition:
+        """When backward returns a gradient for argument `index`; UNKNOWN where that cannot be told."""
+        when = FALSE
+        for back in self.of(Return, "backward"):
+            parts = self.gradients(back)
+            if parts is None:
+                return UNKNOWN
+            if index < len(parts):
+                when = when | (back.place.path & ~parts[index].none)
+        return when
+
+    def is_tensor(self, alias: Alias) -> bool:
+        """Is it known to be a tensor? An element of an argument may just as well be an element of a list."""
+        if alias.relation == Relation.IS or alias.trail is None:
+            return True
+        for hop in alias.trail:
+            if hop.kind == "item" and (hop.before is None or hop.before.kind not in ("derive",)):
+                return alias.origin.index in self.tensors
+        return True
+
+
+def first_hop(trail: Hop | None, kind: str) -> Hop | None:
+    """The newest station of one kind."""
+    while trail is not None and trail.kind != kind:
+        trail = trail.before
+    return trail

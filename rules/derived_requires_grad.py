@@ -1,0 +1,32 @@
+"""AGL001: `requires_grad` is read from a value that may be a copy of an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_lint.api import Finding, Function, LostFlag, Relation, rule, story
+
+
+@rule("AGL001", severity="error")
+def check(fn: Function) -> Iterator[Finding]:
+    for lost in story.lost_flags(fn):
+        if lost.worst.relation > Relation.VIEW:
+            yield Finding(
+                lost.read.node,
+                f"{_why(lost)} and {story.consequence(fn, lost)}",
+                story.lost_flag_steps(fn, lost),
+                story.advice(fn, lost.aliases, lost.read.place),
+            )
+
+
+def _why(lost: LostFlag) -> str:
+    hop, flag = lost.losing_hop, story.code(lost.read.node)
+    made = story.code(hop.node)
+    if hop.kind == "decorator":
+        return f"`{made}` passes on a copy of `{lost.worst.origin.name}` {hop.why}: then `{flag}` is False"
+    if hop.relation is Relation.MAY_COPY:
+        view = "" if hop.otherwise is Relation.IS else ", else a view, which has the flag of its base"
+        return f"`{made}` is a copy {hop.why}{view}: then `{flag}` is False"
+    if hop.relation is Relation.DETACHED:
+        return f"`{made}` is detached: `{flag}` is always False"
+    return f"`{made}` is a new tensor, made without grad mode: `{flag}` is always False"

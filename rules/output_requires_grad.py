@@ -1,0 +1,44 @@
+"""AGL009: an output is created with `requires_grad` in forward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_lint.api import Alias, Creation, Finding, FlagWrite, Function, Relation, Return, Step, Value, rule, story
+
+
+@rule("AGL009", severity="warning")
+def check(fn: Function) -> Iterator[Finding]:
+    for event in fn.of(Creation, "forward"):
+        yield from _report(fn, event, event.value, event.flag)
+    for write in fn.of(FlagWrite, "forward"):
+        yield from _report(fn, write, write.tensor, write.flag)
+
+
+def _report(fn: Function, event: Creation | FlagWrite, made: Value, flag: Value) -> Iterator[Finding]:
+    if event.place.grad_enabled or flag.const is False:
+        return
+    origins = {a.origin for a in made.same if a.origin.kind == "fresh"}
+    for back, alias in _returned(fn):
+        if alias.origin in origins:
+            does = (
+                "has no effect, since `apply` decides whether an output requires grad"
+                if alias.relation is Relation.IS
+                else "leaks through the view that is returned: under no_grad or with frozen inputs the output requires grad"
+            )
+            yield Finding(
+                event.node,
+                f"`requires_grad` on a tensor that `forward` returns {does}",
+                (Step(event.node, "created here"), *story.way(alias), Step(back.node, "returned here")),
+                "leave out `requires_grad`",
+            )
+            return
+
+
+def _returned(fn: Function) -> Iterator[tuple[Return, Alias]]:
+    """What forward returns, farthest from what was created first."""
+    out: list[tuple[Return, Alias]] = []
+    for back in fn.of(Return, "forward"):
+        for value in back.value.parts if back.value.parts is not None else (back.value,):
+            out.extend((back, alias) for alias in value.same)
+    yield from sorted(out, key=lambda pair: -pair[1].relation)

@@ -1,0 +1,43 @@
+"""AGL006: a name is bound only where a gradient is needed, and used elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_lint.api import FALSE, TRUE, Condition, Finding, Function, Gate, Return, Step, Use, rule, story
+
+
+@rule("AGL006", severity="error")
+def check(fn: Function) -> Iterator[Finding]:
+    for use in fn.of(Use):
+        missing = use.place.path & use.value.unbound
+        if use.place.method == "backward":
+            missing = missing & _some_gradient_is_needed(fn)
+        # Would it be bound if only other arguments needed a gradient? Otherwise the gap has another cause.
+        bound_for_others = (~use.value.unbound).forget(("none", "test"))
+        if missing.known and (missing & bound_for_others).possible and bound_for_others.known:
+            yield _finding(fn, use)
+
+
+def _some_gradient_is_needed(fn: Function) -> Condition:
+    """Backward runs only then."""
+    given = [p.index for p in fn.params if fn.gradient_given(p.index).possible]
+    some = FALSE
+    for index in given:
+        some = some | story.needs(index)
+    return some if some.known and not fn.open_ended and given else TRUE
+
+
+def _finding(fn: Function, use: Use) -> Finding:
+    bound = (~use.value.unbound).given(use.place.path)
+    shown = story.code(use.node)
+    error = "AttributeError" if shown != use.name else "UnboundLocalError"
+    wanted = {a for a in bound.atoms if a.kind == "needs"}
+    gates = [g for g in fn.of(Gate) if use.name in {n.lstrip(".") for n in g.binds} and wanted & {*g.test.atoms}]
+    steps = [Step(g.node, f"`{shown}` is bound only under this test") for g in gates[:1]]
+    return Finding(
+        use.node,
+        f"`{shown}` is bound only where `{bound}` is true: elsewhere this use raises {error}",
+        (*steps, Step(use.node, "used here")),
+        f"bind `{shown} = None` before the test, and use it only under the test",
+    )
