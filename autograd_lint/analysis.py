@@ -36,7 +36,7 @@ class _Analysis:
 
     def run(self) -> Function:
         function, run = self.function, self.interpreter
-        function.events, function.tensors, function.segments = run.events, run.tensors, run.segments
+        function.events, function.tensors, function.segments, function.kept = run.events, run.tensors, run.segments, run.kept
         forward, setup = self._method("forward"), self._method("setup_context")
         backward = self._method("backward") or self._method("backward", "vjp")
         if forward is not None:

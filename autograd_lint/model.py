@@ -34,13 +34,18 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an event happened: the method, the calls that led into a helper, and what was known there."""
+    """Where an event happened: the method, the calls that led into a helper, and what was known there.
+
+    `idle`: what is read there decides nothing: it is asserted, is part of an exception, or is handed to a tensor's constructor.
+    `kept_as`: it is part of what is stored as this attribute of ctx.
+    """
 
     method: MethodName
     path: Condition
     calls: tuple[cst.Call, ...] = ()
     grad_enabled: bool = False
-    asserting: bool = False
+    idle: bool = False
+    kept_as: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +178,7 @@ class Function:
     """A `torch.autograd.Function` subclass with forward, setup_context and backward followed through.
 
     `params` are the arguments of `apply` in order; a `*args` parameter stands last with `star` set. `tensors`: the arguments that are
-    surely tensors. `segments`: the parts of the file that were read. `complete`: all its methods could be followed.
+    surely tensors. `segments`: the parts of the file that were read. `kept`: the ctx attributes that something reads. `complete`: all its methods could be followed.
     """
 
     name: str
@@ -182,6 +187,7 @@ class Function:
     events: list[Event] = field(default_factory=list)
     tensors: set[int] = field(default_factory=set)
     segments: list[Segment] = field(default_factory=list)
+    kept: set[str] = field(default_factory=set)
     complete: bool = True
 
     def of(self, kind: type[E], *methods: MethodName) -> Iterator[E]:

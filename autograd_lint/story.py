@@ -47,7 +47,7 @@ def lost_flags(fn: Function) -> Iterator[LostFlag]:
     """Each read of a flag that a derivation may have lost, once per place."""
     by_node: dict[int, list[FlagRead]] = {}
     for read in fn.of(FlagRead):
-        if not read.place.asserting:
+        if not read.place.idle and (not read.place.kept_as or read.place.kept_as in fn.kept):
             by_node.setdefault(id(read.node), []).append(read)
     for reads in by_node.values():
         aliases = sorted(

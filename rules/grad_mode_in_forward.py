@@ -10,7 +10,7 @@ from autograd_lint.api import Finding, Function, GradModeRead, Step, rule, story
 @rule("AGL004", severity="error")
 def check(fn: Function) -> Iterator[Finding]:
     for read in fn.of(GradModeRead, "forward", "setup_context"):
-        if not read.place.grad_enabled and not read.place.asserting:
+        if not read.place.grad_enabled and not read.place.idle:
             asked, where = story.code(read.node), read.place.method
             yield Finding(
                 read.node,

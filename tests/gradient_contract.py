@@ -48,8 +48,8 @@ class _Copy(Function):
         return x.clone().view(x.shape)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        return grad
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return grads[0]
 
 
 def _transposed(x: Tensor) -> Tensor:
@@ -104,12 +104,11 @@ def _harms(
         gradients: Sequence[Tensor | None] = [None] * len(leaves)
         if (loss := _loss(outputs)).requires_grad:
             gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True, retain_graph=True)
-        right = True
-        for i, gradient in zip(leaves, gradients, strict=True):
-            if kind := _judge(gradient, expected[i]):
-                right = False
-                yield kind, i, f"the {when} backward gives {gradient}"
-        if not right:
+        judged: dict[int, Kind | None] = {i: _judge(gradient, expected[i]) for i, gradient in zip(leaves, gradients, strict=True)}
+        for i, kind in judged.items():
+            if kind is not None:
+                yield kind, i, f"the {when} backward is off, expected {expected[i]}"
+        if any(judged.values()):
             return
 
 

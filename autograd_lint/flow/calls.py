@@ -81,7 +81,10 @@ def call(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Value:
 def evaluated(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Arguments:
     out = Arguments()
     for arg in node.args:
+        copied = arg.keyword is not None and arg.keyword.value == "requires_grad"
+        frame.idle += copied
         value = run.eval(arg.value, env, frame)
+        frame.idle -= copied
         if arg.star == "**":
             out.more = out.more or value.ref != NO_KEYWORDS.ref
         elif arg.star == "*":
@@ -439,7 +442,8 @@ def inline(
         calls,
         (*frame.stack, id(body)),
         run.key(("call", frame.key, id(node))) if node is not None else frame.key,
-        asserting=frame.asserting,
+        idle=frame.idle,
+        storing=frame.storing,
     )
     state = Env(env.ctx(), env.path, grad)
     if not _bind(run, body.params, given, node, state, inner_frame):

@@ -17,7 +17,7 @@ import libcst as cst
 
 from autograd_lint.flow import ops
 from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition, atom
-from autograd_lint.flow.env import RETURN, SAVED, Env, join_envs, slot
+from autograd_lint.flow.env import RETURN, Env, join_envs, narrowed, slot
 from autograd_lint.flow.values import (
     NONE,
     NOTHING,
@@ -96,7 +96,8 @@ class Frame:
     exits: list[Env] = field(default_factory=list)
     breaks: list[list[Env]] = field(default_factory=list)
     continues: list[list[Env]] = field(default_factory=list)
-    asserting: int = 0
+    idle: int = 0
+    storing: str = ""
 
 
 def code(node: cst.CSTNode) -> str:
@@ -112,6 +113,7 @@ class Interpreter:
         self.settings = settings
         self.events: list[Event] = []
         self.tensors: set[int] = set()
+        self.kept: set[str] = set()
         self.segments: list[Segment] = []
         self.steps = 0
         self.entry: dict[int, MethodName] = {}
@@ -130,7 +132,7 @@ class Interpreter:
         return self._keys.setdefault(thing, len(self._keys) + 1)
 
     def place(self, frame: Frame, env: Env) -> Place:
-        return Place(frame.method, env.path, frame.calls, env.grad, frame.asserting > 0)
+        return Place(frame.method, env.path, frame.calls, env.grad, frame.idle > 0, frame.storing)
 
     def unknown(self, node: cst.CSTNode, frame: Frame, deps: frozenset[Origin] = frozenset()) -> Value:
         """A value about which nothing is claimed, but which is itself each time it is looked at."""
@@ -173,7 +175,11 @@ class Interpreter:
         return env
 
     def _assign(self, node: cst.Assign, env: Env, frame: Frame) -> Env:
+        first = node.targets[0].target
+        if isinstance(first, cst.Attribute) and self.eval(first.value, env, frame).ref == CTX.ref:
+            frame.storing = first.attr.value
         value = self.eval(node.value, env, frame)
+        frame.storing = ""
         for target in node.targets:
             self.bind(target.target, value, env, frame, node)
         return env
@@ -209,9 +215,9 @@ class Interpreter:
 
     def _raise(self, node: cst.Raise, env: Env, frame: Frame) -> None:
         if node.exc is not None:
-            frame.asserting += 1
+            frame.idle += 1
             self.eval(node.exc, env, frame)
-            frame.asserting -= 1
+            frame.idle -= 1
 
     def _break(self, node: cst.Break, env: Env, frame: Frame) -> None:
         if frame.breaks:
@@ -222,9 +228,9 @@ class Interpreter:
             frame.continues[-1].append(env)
 
     def _assert(self, node: cst.Assert, env: Env, frame: Frame) -> Env:
-        frame.asserting += 1
+        frame.idle += 1
         test = self.test(node.test, env, frame)
-        frame.asserting -= 1
+        frame.idle -= 1
         # What is asserted of shapes and types is not needed to tell gradients apart; keep the path short.
         if all(a.kind in ("needs", "none") for a in test.atoms):
             return env.where(test) or env
@@ -520,6 +526,8 @@ class Interpreter:
         self.events.append(Use(node, self.place(frame, env), name, value))
         bound = replace(value, unbound=FALSE)
         env.vars[slot(name) if isinstance(node, cst.Attribute) else name] = bound
+        if name != "saved_tensors":  # which is never unbound, only empty
+            env.path = narrowed(env.path, ~value.unbound)
         return bound
 
     def named(self, scope: Scope, name: str) -> Value | None:
@@ -769,6 +777,7 @@ class Interpreter:
             return replace(sequence(self.need(i) for i in range(self.inputs)), ref=NEEDS)
         if name in ("saved_tensors", "saved_variables"):
             name = "saved_tensors"
+        self.kept.add(name)
         value = env.vars.get(slot(name))
         if value is None:
             return self.unknown(node, frame)

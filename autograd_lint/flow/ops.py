@@ -274,7 +274,7 @@ _TENSOR: Final = _table(
         nanquantile nansum narrow_copy native_channel_shuffle ne neg negative nextafter nonzero nonzero_static norm norm_except_dim
         normal not_equal nuclear_norm orgqr ormqr outer pairwise_distance pdist permute_copy pinverse pixel_shuffle pixel_unshuffle
         poisson poisson_nll_loss polar polygamma pow prelu prod put quantile rad2deg reciprocal relu remainder renorm repeat
-        repeat_interleave roll rot90 round row_stack rrelu rsqrt rsub scatter scatter_add scatter_reduce searchsorted segment_reduce
+        repeat_interleave rms_norm roll rot90 round row_stack rrelu rsqrt rsub scatter scatter_add scatter_reduce searchsorted segment_reduce
         select_copy select_scatter selu sgn sigmoid sign signbit sin sinc sinh slice_copy slice_scatter softmax sqrt square
         squeeze_copy stack std stft sub subtract sum t_copy take take_along_dim tan tanh tensordot threshold tile trace transpose_copy
         trapezoid trapz tril triplet_margin_loss triu true_divide trunc unfold_copy unique unique_consecutive unsqueeze_copy vander
@@ -294,7 +294,7 @@ _TENSOR: Final = _table(
         new_zeros ones ones_like rand rand_like randint randint_like randn randn_like randperm range scalar_tensor tensor tril_indices
         triu_indices zeros zeros_like""",
     ),
-    (Op(DETACHED, FRESH), "from_numpy frombuffer"),
+    (Op(DETACHED, FRESH), "from_numpy"),
     (
         Op(COPY, PLAIN),
         """Generator Size allclose backward broadcast_shapes can_cast data_ptr dense_dim device dim dim_order element_size equal finfo

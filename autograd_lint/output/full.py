@@ -38,17 +38,18 @@ def _finding(found: Diagnostic, texts: _Texts, style: Style) -> Iterator[str]:
 
     last = max([found.range.end.line + 1, *(step.range.end.line for step in found.flow)])
     frame = _Frame(texts, style, digits=len(str(last)))
-    yield ""
-    yield from frame.lines(found.path, found.range, "^", severity, context=1)
-    yield ""
+    lines = list(frame.lines(found.path, found.range, lambda n: severity("^" * n), context=1))
+    if lines:
+        yield from ("", *lines, "")
+
     if found.symbol:
         yield f"  in `{clean(found.symbol)}`" + ":" * bool(found.flow)
     for number, step in enumerate(found.flow, 1):
         where = place(step)
         painted = f"  {style.accent(f'{number}.')} {where}"
-        yield from _paragraph(f"  {number}. {where}", painted, step.text, "     ", style)
+        yield from _paragraph(f"  {number}. {where}", painted, step.text, " " * 5, style)
         if (step.path, step.range) != (found.path, found.range):  # the last step often is the finding
-            yield from frame.lines(step.path, step.range, "-", style.accent, indent="   ")
+            yield from frame.lines(step.path, step.range, lambda n: style.accent("-" * n), indent=5)
     if found.help:
         yield from _paragraph("  = help:", f"  = {style.bold('help:')}", found.help, " " * 10, style)
 
@@ -96,40 +97,40 @@ class _Frame:
     def __init__(self, texts: _Texts, style: Style, digits: int) -> None:
         self._texts, self._style, self._digits = texts, style, digits
 
-    def lines(
-        self, path: str, span: Range, mark: str, paint: Callable[[str], str], *, context: int = 0, indent: str = ""
-    ) -> Iterator[str]:
+    def lines(self, path: str, span: Range, mark: Callable[[int], str], *, context: int = 0, indent: int = 2) -> Iterator[str]:
+        """`mark` makes that many marks; `context`: how many lines to show before and after."""
         start, end = span.start, span.end
-        # The columns that are shown are chosen once, by the first line of the span, so that all lines stay aligned.
+        # The columns to show are chosen once, for the first line of the span, so that the lines stay aligned.
         first = _Line(self._texts.line(path, start.line) or "")
-        begin = first.column(start.column)
-        room = max(self._style.width - len(self._gutter_text(indent, "")), 20)
-        window = first.window(begin, first.column(end.column) if end.line == start.line else first.width, room)
+        stop = first.column(end.column) if end.line == start.line else first.width
+        room = self._style.width - len(self._gutter("", indent))
+        low, high = first.window(first.column(start.column), stop, max(room, 20))
 
         for number in range(start.line - context, end.line + context + 1):
             text = self._texts.line(path, number)
-            inside = start.line <= number <= end.line
             if text is None:
                 continue
-            if inside and number - start.line >= _MOST_LINES:
-                if number == end.line:
-                    yield self._gutter(indent, "") + "..."
-                continue
             line = _Line(text)
-            if not inside and not line.crop(*window).strip(" …"):
-                continue
-            yield self._gutter(indent, str(number)) + line.crop(*window)
-            if inside and text.strip():
+            shown = line.crop(low, high)
+            if not start.line <= number <= end.line:
+                if shown.strip(" …"):
+                    yield self._painted(str(number), indent) + shown
+            elif number < start.line + _MOST_LINES:
+                yield self._painted(str(number), indent) + shown
+                if not text.strip():
+                    continue
                 left = line.column(start.column) if number == start.line else line.indent
                 right = line.column(end.column) if number == end.line else line.width
-                left, right = max(left - window[0], 0), min(right, window[1]) - window[0]
-                yield self._gutter(indent, "") + " " * left + paint(mark * max(right - left, 1))
+                left, right = max(left, low), min(right, high)
+                yield self._painted("", indent) + " " * (left - low) + mark(max(right - left, 1))
+            elif number == end.line:
+                yield self._painted("", indent) + "..."
 
-    def _gutter(self, indent: str, number: str) -> str:
-        return self._style.accent(self._gutter_text(indent, number)[:-1]) + " "
+    def _gutter(self, number: str, indent: int) -> str:
+        return f"{' ' * indent}{number:>{self._digits}} | "
 
-    def _gutter_text(self, indent: str, number: str) -> str:
-        return f"{indent}  {number:>{self._digits}} | "
+    def _painted(self, number: str, indent: int) -> str:
+        return self._style.accent(self._gutter(number, indent)[:-1]) + " "
 
 
 class _Line:

@@ -72,6 +72,8 @@ WITH_GRAD: dict[str, Tensor] = {
     "m": torch.eye(4) * 4 + torch.full((4, 4), 0.1),
     "v": torch.rand(4) * 0.8 + 0.1,
     "s": torch.rand(()),
+    "pairs": torch.rand(3, 2),
+    "signal": torch.rand(2, 16),
     "seq": torch.rand(2, 4, 8),
     "img": torch.rand(2, 4, 8, 8),
     "vol": torch.rand(2, 4, 8, 8, 8),
@@ -81,12 +83,16 @@ WITHOUT_GRAD: dict[str, Any] = {
     "k": torch.tensor([0, 1, 1, 0]),
     "one": torch.tensor(1),
     "mask": torch.rand(2, 3, 4) > 0.5,
+    "sparse": torch.eye(4).to_sparse(),
     # Values that the analysis does not know.
     "zero": 0.0,
     "half": 0.5,
     "yes": True,
     "no": False,
+    "pattern": "a b c -> b (a c)",
 }
+for _dtype in "bfloat16 bool byte cdouble cfloat chalf char double float half int long short".split():
+    WITHOUT_GRAD[f"of_{_dtype}"] = getattr(torch.ones(2), _dtype)()
 
 # The calls ----------------------------------------------------------------------------------------------------------------------------
 
@@ -98,19 +104,22 @@ FORMS = [
         argwhere asin asinh atan atanh bernoulli ceil clone conj conj_physical contiguous cos cosh count_nonzero deg2rad detach diff
         digamma erf erfc erfinv exp exp2 expm1 fix flatten fliplr flipud floor frac frexp hardshrink histc histogram i0 isfinite isinf
         isnan isneginf isposinf isreal lgamma log log10 log1p log2 logical_not logit max mean median min msort nan_to_num nanmean
-        nanmedian nansum neg negative nonzero norm positive prod rad2deg ravel real reciprocal relu requires_grad_ resolve_conj
+        nanmedian nansum neg negative nonzero norm positive prod rad2deg ravel reciprocal relu requires_grad_ resolve_conj
         resolve_neg round rsqrt sgn sigmoid sign signbit sin sinc sinh sqrt square squeeze std sum tan tanh to to_dense trunc unique
         unique_consecutive var""",
     ),
     (
         "x.{}()",
         """bfloat16 bool byte cdouble cfloat chalf char cpu double float half int long new short type
-        data_ptr dim dim_order element_size get_device is_coalesced is_complex is_conj is_contiguous is_distributed
+        data_ptr dim dim_order element_size get_device is_complex is_conj is_contiguous is_distributed
         is_floating_point is_inference is_neg is_pinned is_shared is_signed ndimension nelement numel retain_grad size storage
         storage_offset storage_type stride tolist untyped_storage""",
     ),
-    ("x.{}", "H T mH mT data real device dtype grad_fn is_cpu is_cuda is_leaf is_meta is_mps is_nested is_quantized is_sparse"),
+    ("m.{}", "H T mH mT"),
+    ("x.{}", "mH mT data real device dtype grad_fn is_cpu is_cuda is_leaf is_meta is_mps is_nested is_quantized is_sparse"),
     ("x.{}", "is_sparse_csr is_xpu itemsize layout nbytes ndim output_nr requires_grad retains_grad shape"),
+    ("c.{}", "imag real"),
+    ("of_{}.{}()", "bfloat16 bool byte cdouble cfloat chalf char double float half int long short"),
     (
         "x.{}(x)",
         """add arctan2 atan2 clamp clamp_max clamp_min clip copysign dist div divide eq float_power floor_divide fmax fmin fmod ge
@@ -120,29 +129,30 @@ FORMS = [
     ),
     (
         "x.{}(1)",
-        """amax amin aminmax argsort chunk cummax cummin cumprod cumsum diff kthvalue log_softmax logcumsumexp logsumexp max median min
+        """amax amin argsort chunk cummax cummin cumprod cumsum diff kthvalue log_softmax logcumsumexp logsumexp max median min
         mode nanmedian nanmean nansum new_ones new_zeros new_empty prod repeat_interleave rot90 softmax sort split std sum topk
         unbind unsafe_chunk unsafe_split unsqueeze var mvlgamma polygamma""",
     ),
-    ("x.{}(1, 2)", "swapaxes swapdims transpose cross tile diff moveaxis movedim"),
-    ("x.{}(0, 0)", "select argsort roll"),
+    ("x.{}(1, 2)", "swapaxes swapdims transpose tile diff moveaxis movedim"),
+    ("x.{}(0, 0)", "select roll"),
     ("x.{}(1, 0, 2)", "narrow narrow_copy"),
     ("x.{}(1, 2, 0)", "permute"),
     ("x.{}((0, 1))", "flip"),
     ("x.{}(0.5)", "quantile nanquantile"),
-    ("x.{}(2, 3, 4)", "view reshape expand broadcast_to sum_to_size repeat as_subclass"),
-    ("i.{}()", "bincount bitwise_not"),
+    ("x.{}(2, 3, 4)", "view reshape expand broadcast_to sum_to_size repeat"),
+    ("i.{}()", "bitwise_not"),
+    ("k.{}()", "bincount"),
     ("i.{}(i)", "bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor gcd lcm"),
     ("m.{}()", "adjoint cholesky cholesky_inverse corrcoef cov det diag geqrf inverse logdet lu matrix_exp pinverse qr slogdet svd t"),
     ("m.{}()", "trace tril triu"),
     ("m.{}(m)", "matmul mm cholesky_solve triangular_solve kron inner"),
-    ("v.{}()", "diag diag_embed diagflat vander"),
+    ("v.{}()", "diag diag_embed diagflat"),
     ("v.{}(v)", "dot ger inner outer vdot"),
     ("torch.{}([x])", "cat column_stack concat concatenate dstack hstack row_stack stack vstack"),
     ("torch.{}(x)", "empty_like ones_like rand_like randn_like zeros_like poisson gradient is_tensor typename numel trapezoid trapz"),
-    ("torch.{}(x)", "cumulative_trapezoid alias_copy detach_copy view_as_real_copy is_storage"),
+    ("torch.{}(x)", "cumulative_trapezoid alias_copy detach_copy is_storage"),
     ("torch.{}(5)", "arange bartlett_window blackman_window empty eye hamming_window hann_window kaiser_window ones rand randn randperm"),
-    ("torch.{}(5)", "range scalar_tensor tensor zeros"),
+    ("torch.{}(5)", "scalar_tensor tensor zeros"),
     ("torch.{}()", "get_default_dtype get_rng_state initial_seed is_autocast_enabled is_grad_enabled is_inference_mode_enabled"),
     (
         "F.{}(x)",
@@ -165,7 +175,7 @@ FORMS = [
     ("torch.linalg.{}(m)", "cholesky cholesky_ex cond det eig eigh eigvals eigvalsh inv inv_ex ldl_factor ldl_factor_ex lu lu_factor"),
     ("torch.linalg.{}(m)", "lu_factor_ex matrix_exp matrix_norm matrix_rank norm pinv qr slogdet svd svdvals vander vector_norm"),
     ("torch.linalg.{}(m)", "diagonal"),
-    ("torch.linalg.{}(m, m)", "lstsq matmul solve solve_ex tensorsolve vecdot"),
+    ("torch.linalg.{}(m, m)", "lstsq matmul solve solve_ex vecdot"),
     ("torch.fft.{}(x)", "fft fft2 fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn"),
     ("torch.fft.{}(x)", "rfft rfft2 rfftn"),
     ("torch.fft.{}(c)", "fft ifft irfft hfft fftshift"),
@@ -242,6 +252,396 @@ x.new(2, 3)
 x.new_tensor(x)
 x.new_empty_strided((2, 3), (3, 1))
 x.new_full((2, 3), 1)
+x.addcdiv(x, x)
+x.addcmul(x, x)
+m.addmm(m, m)
+m.addbmm(m[None], m[None])
+m[None].baddbmm(m[None], m[None])
+m[None].bmm(m[None])
+v.addmv(m, v)
+m.addr(v, v)
+m.mv(v)
+m.matrix_power(1)
+torch.lu_solve(m, *torch.linalg.lu_factor(m))
+torch.lu_unpack(*torch.linalg.lu_factor(m))
+m.orgqr(v)
+m.ormqr(v, m)
+m.renorm(2, 0, 100)
+m.multinomial(2)
+m.unfold(0, 2, 1)
+m.index_select(0, k)
+m.index_add(0, k, m)
+m.index_copy(0, k, m)
+m.index_fill(0, k, 1)
+m.index_put((k,), m)
+m.index_reduce(0, k, m, "amax")
+v.gather(0, k)
+v.take(k)
+v.put(k, v)
+v.scatter(0, k, v)
+v.scatter_add(0, k, v)
+v.scatter_reduce(0, k, v, "sum")
+v.take_along_dim(k, 0)
+torch.searchsorted(v, v)
+torch.bucketize(v, v)
+x.as_strided((2, 3), (1, 1))
+x.as_strided_scatter(x[0], (3, 4), (4, 1))
+x.diagonal()
+x.diagonal(0, 1, 2)
+x.diagonal_scatter(x.diagonal())
+x.select_scatter(x[0], 0, 0)
+x.slice_scatter(x)
+x.dsplit(2)
+x.hsplit(3)
+x.vsplit(2)
+x.tensor_split(2)
+x.split_with_sizes([1, 1])
+x.split([1, 1])
+x.unsafe_split_with_sizes([1, 1])
+x.unflatten(2, (2, 2))
+x.unflatten(2, (4,))
+torch.view_as_real(c)
+x.lerp(x, 0.5)
+x.masked_fill(mask, 0)
+x.masked_scatter(mask, x)
+x.masked_select(mask)
+x.prelu(x[0, 0, :1])
+x.where(mask, 0)
+torch.isin(x, x)
+torch.fill(x, 1)
+torch.rsub(x, x)
+torch.std_mean(x)
+torch.var_mean(x, 1)
+signal.stft(8, return_complex=True)
+torch.istft(torch.stft(signal, 8, return_complex=True), 8)
+s.item()
+s.is_nonzero()
+x.register_hook(print)
+s.backward()
+mask.sparse_dim()
+sparse.sparse_dim()
+sparse.dense_dim()
+sparse.to_dense()
+sparse.is_coalesced()
+torch.real(x)
+torch.real(c)
+torch.imag(c)
+x.cross(x, dim=1)
+x.squeeze(0)
+x.reshape_as(x.reshape(-1))
+x.as_subclass(torch.Tensor)
+x.expand(5, 2, 3, 4)
+x.broadcast_to((5, 2, 3, 4))
+x.sum_to_size(3, 4)
+x.view(-1)
+x.view(4, 3, 2)
+torch.as_tensor(x)
+torch.as_tensor(x, dtype=torch.float64)
+torch.atleast_1d(x)
+torch.atleast_1d(s)
+torch.atleast_2d(x)
+torch.atleast_2d(v)
+torch.atleast_3d(x)
+torch.atleast_3d(v)
+torch.atleast_1d(x, s)
+torch.atleast_2d(x, s)
+torch.atleast_3d(x, s)
+torch.broadcast_tensors(x, v)
+torch.broadcast_tensors(x, x)
+torch.cartesian_prod(v)
+torch.cartesian_prod(v, v)
+torch.cartesian_prod(*[v, v])
+torch.meshgrid(v, v, indexing="ij")
+torch.einsum("abc->acb", x)
+torch.einsum("abc->ab", x)
+torch.einsum("abc,abc->ab", x, x)
+torch.einsum(x, [0, 1, 2], [2, 1, 0])
+torch.einsum(x, [0, 1, 2], [0])
+torch.einsum(x, [0, 1, 2], x, [0, 1, 2], [0])
+torch.dropout(x, 0.5, True)
+torch.dropout(x, 0.5, False)
+torch.dropout(x, 0.0, train=True)
+torch.dropout(x, zero, True)
+torch.dropout(x, half, True)
+torch.alpha_dropout(x, 0.5, True)
+torch.alpha_dropout(x, half, yes)
+torch.alpha_dropout(x, half, no)
+torch.feature_dropout(x, half, yes)
+torch.feature_dropout(x, half, no)
+torch.feature_alpha_dropout(x, half, yes)
+torch.feature_alpha_dropout(x, half, no)
+torch.from_dlpack(x.detach())
+torch.adaptive_avg_pool1d(seq, 8)
+torch.adaptive_max_pool1d(seq, 8)
+torch.affine_grid_generator(x[:, :2, :3], [2, 1, 4, 4], False)
+torch.avg_pool1d(seq, 1)
+torch.batch_norm(img, None, None, None, None, True, 0.1, 1e-5, False)
+torch.batch_norm(img, None, None, v, v, False, 0.1, 1e-5, False)
+torch.bilinear(m, m, m[None], None)
+torch.binary_cross_entropy_with_logits(x, x)
+torch.binomial(x, x)
+torch.block_diag(m)
+torch.celu(x)
+torch.cdist(m, m)
+torch.chain_matmul(m, m)
+torch.chain_matmul(m)
+torch.channel_shuffle(img, 1)
+torch.native_channel_shuffle(img, 1)
+torch.combinations(v, 1)
+torch.complex(x, x)
+torch.polar(x, x)
+torch.vander(v)
+torch.range(0, 5)
+torch.linalg.tensorsolve(torch.eye(4), v)
+torch.constant_pad_nd(x, (0, 0))
+torch.conv1d(seq, m[:, :, None])
+torch.conv2d(img, m[:, :, None, None])
+torch.conv3d(vol, m[:, :, None, None, None])
+torch.conv_transpose1d(seq, m[:, :, None])
+torch.conv_transpose2d(img, m[:, :, None, None])
+torch.conv_transpose3d(vol, m[:, :, None, None, None])
+torch.convolution(seq, m[:, :, None], None, [1], [0], [1], False, [0], 1)
+torch.conv_tbc(x, m[None], v)
+torch.cosine_embedding_loss(m, m, v)
+torch.cosine_similarity(x, x)
+torch.ctc_loss(x.log_softmax(-1), i[0, :, :1] + 1, k[:3] * 0 + 2, k[:3] * 0 + 1)
+torch.embedding(m, k)
+torch.embedding_bag(m, k, k[:1])
+torch.fake_quantize_per_tensor_affine(x, 1.0, 0, 0, 255)
+torch.fake_quantize_per_channel_affine(x, x[:, 0, 0], i[:, 0, 0].int(), 0, 0, 255)
+torch.frobenius_norm(x, 0)
+torch.nuclear_norm(m)
+torch.norm_except_dim(x)
+torch.grid_sampler(img, img[:, :1, :, :2], 0, 0, False)
+torch.grid_sampler_2d(img, img[:, :1, :, :2], 0, 0, False)
+torch.grid_sampler_3d(vol, vol[:, :1, :, :, :3], 0, 0, False)
+torch.group_norm(img, 1)
+torch.hinge_embedding_loss(x, x)
+torch.histogramdd(m, 2)
+torch.instance_norm(img, None, None, None, None, True, 0.1, 1e-5, False)
+torch.kl_div(x, x)
+torch.layer_norm(x, (4,))
+torch.rms_norm(x, (4,))
+torch.lobpcg(m)
+torch.margin_ranking_loss(x, x, x)
+torch.triplet_margin_loss(x, x, x)
+torch.max_pool1d(seq, 1)
+torch.max_pool2d(img, 1)
+torch.max_pool3d(vol, 1)
+torch.max_pool1d_with_indices(seq, 1)
+torch.native_batch_norm(img, None, None, None, None, True, 0.1, 1e-5)
+torch.native_dropout(x, 0.5, True)
+torch.native_dropout(x, 0.5, False)
+torch.native_group_norm(img, None, None, 2, 4, 64, 1, 1e-5)
+torch.native_layer_norm(x, (4,), None, None, 1e-5)
+torch.normal(x, x)
+torch.normal(0.0, x)
+torch.pairwise_distance(x, x)
+torch.pdist(m)
+torch.pca_lowrank(m)
+torch.svd_lowrank(m)
+torch.pixel_shuffle(img, 1)
+torch.pixel_unshuffle(img, 1)
+torch.poisson_nll_loss(x, x, True, False, 1e-8, 1)
+torch.rrelu(x)
+torch.selu(x)
+torch.threshold(x, 0.5, 0)
+torch.segment_reduce(v, "sum", lengths=k + 1, unsafe=True)
+torch.tensordot(x, x, 0)
+torch.unravel_index(k, (2, 2))
+torch.view_as_complex(pairs)
+torch.as_strided_copy(x, (2, 3), (1, 1))
+torch.diagonal_copy(x)
+torch.expand_copy(x, (2, 3, 4))
+torch.permute_copy(x, (0, 1, 2))
+torch.select_copy(x, 0, 0)
+torch.slice_copy(x)
+torch.split_copy(x, 1)
+torch.split_with_sizes_copy(x, [1, 1])
+torch.squeeze_copy(x)
+torch.t_copy(m)
+torch.transpose_copy(x, 0, 1)
+torch.unbind_copy(x)
+torch.unfold_copy(x, 0, 1, 1)
+torch.unsqueeze_copy(x, 0)
+torch.view_as_complex_copy(torch.view_as_real(c))
+torch.view_as_real_copy(c)
+torch.view_copy(x, (2, 3, 4))
+torch.Generator()
+torch.Size((2, 3))
+torch.device("cpu")
+torch.finfo(torch.float32)
+torch.iinfo(torch.int32)
+torch.broadcast_shapes((2, 3), (3,))
+torch.can_cast(torch.float32, torch.int32)
+torch.get_autocast_dtype("cpu")
+torch.get_autocast_gpu_dtype()
+torch.promote_types(torch.float32, torch.int32)
+torch.result_type(x, x)
+torch.empty_permuted((2, 3), (0, 1))
+torch.empty_strided((2, 3), (3, 1))
+torch.full((2, 3), 1.0)
+torch.full_like(x, 1)
+torch.linspace(0, 1, 3)
+torch.logspace(0, 1, 3)
+torch.randint(0, 2, (2, 3))
+torch.randint_like(x, 2)
+torch.tril_indices(2, 2)
+torch.triu_indices(2, 2)
+torch.tensor(x)
+torch.utils.dlpack.to_dlpack(x.detach())
+torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x.detach()))
+torch.to_dlpack(x.detach())
+torch.nn.Parameter(x)
+torch.nn.Parameter(x, requires_grad=False)
+torch.linalg.cross(x[..., :3], x[..., :3])
+torch.linalg.householder_product(m, v)
+torch.linalg.ldl_solve(*torch.linalg.ldl_factor(m), m)
+torch.linalg.lu_solve(*torch.linalg.lu_factor(m), m)
+torch.linalg.matrix_power(m, 1)
+torch.linalg.multi_dot([m, m])
+torch.linalg.solve_triangular(m, m, upper=True)
+torch.linalg.tensorinv(m, 1)
+torch.fft.irfftn(c)
+F.affine_grid(x[:, :2, :3], [2, 1, 4, 4])
+F.adaptive_max_pool1d(seq, 8, True)
+F.adaptive_max_pool2d(img, 8, return_indices=True)
+F.adaptive_max_pool3d(vol, 8, return_indices=True)
+F.adaptive_max_pool1d_with_indices(seq, 8)
+F.alpha_dropout(x)
+F.alpha_dropout(x, 0.5, True)
+F.alpha_dropout(x, training=yes)
+F.alpha_dropout(x, training=no)
+F.alpha_dropout(x, 0.5, True, True)
+F.feature_alpha_dropout(x)
+F.feature_alpha_dropout(x, 0.5, True)
+F.feature_alpha_dropout(x, training=yes)
+F.feature_alpha_dropout(x, training=no)
+F.feature_alpha_dropout(x, 0.5, True, inplace=True)
+F.dropout(x)
+F.dropout(x, 0)
+F.dropout(x, 0.0, True)
+F.dropout(x, p=0.3)
+F.dropout(x, half)
+F.dropout(x, zero)
+F.dropout(x, training=False)
+F.dropout(x, 0.1, training=yes)
+F.dropout(x, 0.1, training=no)
+F.dropout(x, 0.1, True, True)
+F.dropout(x, 0.1, inplace=yes)
+F.dropout(x, 0.1, inplace=no)
+F.dropout1d(seq, training=yes)
+F.dropout1d(seq, training=no)
+F.dropout1d(m, training=False)
+F.dropout1d(seq, training=False)
+F.dropout2d(img, training=yes)
+F.dropout2d(img, training=no)
+F.dropout2d(img, training=False)
+F.dropout3d(vol, training=yes)
+F.dropout3d(vol, training=no)
+F.dropout3d(vol, training=False)
+F.dropout3d(img, training=False)
+F.dropout3d(vol)
+F.celu(x, 1.0, True)
+F.elu(x, 1.0, True)
+F.hardsigmoid(x, True)
+F.hardswish(x, True)
+F.hardtanh(x, -1.0, 1.0, True)
+F.leaky_relu(x, 0.01, True)
+F.mish(x, True)
+F.relu(x, True)
+F.relu(x, inplace=True)
+F.relu(x, inplace=yes)
+F.relu(x, inplace=no)
+F.relu6(x, True)
+F.rrelu(x, 0.1, 0.3, False, True)
+F.selu(x, True)
+F.silu(x, True)
+F.threshold(x, 0.1, 0.0)
+F.threshold(x, 0.1, 0.0, True)
+F.batch_norm(img, None, None, training=True)
+F.batch_norm(img, v, v + 1)
+F.bilinear(m, m, m[None])
+F.conv1d(seq, m[:, :, None])
+F.conv2d(img, m[:, :, None, None])
+F.conv3d(vol, m[:, :, None, None, None])
+F.conv_tbc(x, m[None], v)
+F.conv_transpose1d(seq, m[:, :, None])
+F.conv_transpose2d(img, m[:, :, None, None])
+F.conv_transpose3d(vol, m[:, :, None, None, None])
+F.cosine_embedding_loss(m, m, v)
+F.cross_entropy(m, k)
+F.cross_entropy(m, k, reduction="none")
+F.ctc_loss(x.log_softmax(-1), i[0, :, :1] + 1, k[:3] * 0 + 2, k[:3] * 0 + 1)
+F.embedding(k, m)
+F.embedding_bag(k, m, k[:1])
+F.fold(m[None], (2, 2), 1)
+F.fractional_max_pool2d(img, 2, 3)
+F.fractional_max_pool2d(img, 2, 3, None, True)
+F.fractional_max_pool2d_with_indices(img, 2, 3)
+F.fractional_max_pool3d(vol, 2, 3)
+F.fractional_max_pool3d(vol, 2, 3, return_indices=True)
+F.fractional_max_pool3d_with_indices(vol, 2, 3)
+F.grid_sample(img, img[:, :1, :, :2])
+F.instance_norm(img)
+F.layer_norm(x, (4,))
+F.linear(x, m)
+F.local_response_norm(seq, 1)
+F.lp_pool1d(seq, 1, 1)
+F.lp_pool2d(img, 1, 1)
+F.lp_pool3d(vol, 1, 1)
+F.max_pool1d(seq, 1, return_indices=True)
+F.max_pool2d(img, 1, None, 0, 1, False, True)
+F.max_pool3d(vol, 1, return_indices=True)
+F.max_unpool1d(*F.max_pool1d(seq, 2, return_indices=True), 2)
+F.max_unpool2d(*F.max_pool2d(img, 2, return_indices=True), 2)
+F.max_unpool3d(*F.max_pool3d(vol, 2, return_indices=True), 2)
+F.multi_head_attention_forward(x, x, x, 4, 1, torch.cat([m] * 3), None, None, None, False, 0.0, m, None)
+F.multi_margin_loss(m, k)
+F.multilabel_margin_loss(v, k)
+F.nll_loss(m, k)
+F.one_hot(k)
+F.pad(x, (0, 0))
+F.pad(x, (1, 1), mode="reflect")
+F.pad(x, (1, 1), mode="circular")
+F.pdist(m)
+F.prelu(x, x[0, 0, :1])
+F.rms_norm(x, (4,))
+F.scaled_dot_product_attention(x, x, x)
+einops.rearrange(x, "a b c -> a b c")
+einops.rearrange(x, "a b c -> c a b")
+einops.rearrange(x, "a b (c d) -> a b c d", d=2)
+einops.rearrange(x, "a b c -> (a b) c")
+einops.rearrange(x, "... c -> (...) c")
+einops.rearrange(x, pattern)
+einops.repeat(x, "a b c -> a b c d", d=2)
+einops.repeat(x, "a b c -> a b c")
+einops.repeat(x, "a b c -> a b (c d)", d=2)
+einops.repeat(x, "a b c -> a b (c d)", d=1)
+einops.reduce(x, "a b c -> a b", "sum")
+einops.reduce(x, "a b c -> a b c", "sum")
+einops.reduce(x, "a b c -> (a b) c", "max")
+einops.reduce(x, "a b c -> b", reduction="mean")
+einops.einsum(x, "a b c -> b a c")
+einops.einsum(x, "a b c -> b")
+einops.einsum(x, x, "a b c, a b c -> b a")
+x[0]
+x[-1]
+x[1:]
+x[..., 0]
+x[None]
+x[()]
+x[True]
+x[[0, 1]]
+x[(0, 1), ]
+x[:, [0, 1]]
+x[one]
+x[k]
+x[mask]
+x[0, one]
+x[:, k % 2]
+x[i[0, 0] % 2]
+x[one * 1]
 """
 
 # Rows of which the machine at hand may not be able to run one call.
@@ -330,6 +730,8 @@ def tensors_in(value: object) -> Iterator[Tensor]:
 def relation(result: Tensor, operand: Tensor) -> Relation:
     if result is operand:
         return IS
+    if torch.strided != result.layout or torch.strided != operand.layout:
+        return COPY
     if result.untyped_storage().data_ptr() != operand.untyped_storage().data_ptr():
         return COPY
     base = operand._base if operand._is_view() else operand
@@ -354,7 +756,7 @@ def run(call: str, situation: Callable[[Tensor], Tensor]) -> tuple[object, set[R
 
 def calls() -> Iterator[str]:
     for form, names in FORMS:
-        yield from (form.format(name) for name in names.split())
+        yield from (form.replace("{}", name) for name in names.split())
     yield from CALLS.strip().splitlines()
 
 
@@ -379,7 +781,12 @@ def measure(call: str) -> tuple[Op, set[Relation]]:
     assert op is not None, call
     seen: set[Relation] = set()
     for name, situation in SITUATIONS.items():
-        result, outcomes, as_implied = run(call, situation)
+        try:
+            result, outcomes, as_implied = run(call, situation)
+        except RuntimeError:
+            if name.endswith("not contiguous"):  # Not every op takes such tensors.
+                continue
+            raise
         match op.kind:
             case Kind.TENSOR | Kind.FRESH:
                 assert isinstance(result, torch.Tensor), call
@@ -393,5 +800,6 @@ def measure(call: str) -> tuple[Op, set[Relation]]:
     return op, seen
 
 
-ROWS = sorted({(module.replace("torch.Tensor", "torch"), name) for module, (table, _) in ops._NAMESPACES.items() for name in table})
+TABLES = {id(table): (module, table) for module, (table, _) in reversed(ops._NAMESPACES.items())}  # Each under its first name.
+ROWS = [(module, name) for module, table in TABLES.values() for name in table]
 ROWS += [("attribute", name) for name in ops._ATTRIBUTES]
