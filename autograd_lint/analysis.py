@@ -7,7 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from autograd_lint.flow.calls import TRANSPARENT, Arguments, inline, last_name
-from autograd_lint.flow.conditions import FALSE, atom
+from autograd_lint.flow.conditions import Atom, atom
 from autograd_lint.flow.env import CLOSED, LASTING, Env
 from autograd_lint.flow.interp import CTX, Closure, Frame, Interpreter, member
 from autograd_lint.flow.values import NOTHING, Hop, Relation, Value, bag, sequence, source
@@ -36,7 +36,8 @@ class _Analysis:
 
     def run(self) -> Function:
         function, run = self.function, self.interpreter
-        function.events, function.tensors, function.segments, function.kept = run.events, run.tensors, run.segments, run.kept
+        function.events, function.tensors, function.segments = run.events, run.tensors, run.segments
+        function.kept, function.texts = run.kept, run.texts
         forward, setup = self._method("forward"), self._method("setup_context")
         backward = self._method("backward") or self._method("backward", "vjp")
         if forward is not None:
@@ -77,14 +78,15 @@ class _Analysis:
         out: list[Input] = []
         for index, node in enumerate(params):
             name = node.name.value
-            value = source("input", index, name, trail=Hop(node, "parameter"), none=atom("none", index, name))
+            value = source("input", index, name, trail=Hop(node, "parameter"), none=atom("none", index))
             out.append((Param(name, index, node, node.default is not None, False), value))
+            self.interpreter.texts[Atom("none", index)] = name
             if node.annotation is not None and _is_tensor(node.annotation.annotation):
                 self.interpreter.tensors.add(index)
         star = forward.node.params.star_arg
         if isinstance(star, cst.Param):
             name = star.name.value
-            value = source("input", -1, name, trail=Hop(star, "parameter"), none=atom("none", -1, f"one of {name}"))
+            value = source("input", -1, name, trail=Hop(star, "parameter"), none=atom("none", -1))
             out.append((Param(name, len(params), star, True, True), value))
         return out
 

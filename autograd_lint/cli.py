@@ -139,7 +139,7 @@ def check(
         _write("".join(f"{file.path}\n" for file in found), output_file)
         sys.exit(_complain(unreadable))
 
-    run = _run_stdin(stdin_filename, resolver) if stdin else _run_files(paths or (".",), resolver, jobs)
+    run = _run_stdin(stdin_filename, resolver) if stdin else runner.run(paths or (".",), resolver, jobs=jobs)
     if not (run.files or run.reports or quiet):
         _say("warning: no Python files to lint")
     _report(run, here.output_format, output_file, color, summary=bool(run.files) and not quiet)
@@ -210,11 +210,6 @@ def inspect_(paths: tuple[str, ...], output_format: str) -> None:
 
         _write(json.dumps(inspection.to_json(tables), indent=2) + "\n")
     sys.exit(_complain(failures))
-
-
-def _run_files(paths: Iterable[str], resolver: Resolver, jobs: int) -> Run:
-    found, unreadable = files.collect(paths, resolver)
-    return runner.run(found, unreadable, jobs=jobs)
 
 
 def _run_stdin(name: str | None, resolver: Resolver) -> Run:

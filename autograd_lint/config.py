@@ -13,6 +13,8 @@ from autograd_lint.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Of the two in one folder, the first counts.
+CONFIG_FILES = ("autograd-lint.toml", "pyproject.toml")
 FORMATS = ("auto", "full", "concise", "json")
 
 DEFAULT_EXCLUDE = (
@@ -90,7 +92,7 @@ class Options:
         return Selection(self.select, self.ignore, self.extend_select)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Config:
     """A file's options and the command line's over them. `root`: where the file's patterns start from; `file` may be ""."""
 
@@ -162,7 +164,7 @@ class Resolver:
         return config
 
     def _look(self, folder: str) -> Config:
-        for name in ("autograd-lint.toml", "pyproject.toml"):
+        for name in CONFIG_FILES:
             path = os.path.join(folder, name)
             if os.path.isfile(path):
                 options = self._read(path)

@@ -6,6 +6,8 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from autograd_lint.config import CONFIG_FILES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -36,7 +38,7 @@ class Patterns:
 
     def ignores(self, path: str, *, folder: bool) -> bool | None:
         """Of an absolute path: True and False where a line speaks of it, the last one deciding; None where no line does."""
-        if os.path.basename(path) in self._names:
+        if path.rpartition(os.sep)[2] in self._names:
             return True
         if self._spec is None or not path.startswith(self._base):
             return None
@@ -57,6 +59,8 @@ def _compile(lines: list[str]) -> GitIgnoreSpec:
             return GitIgnoreSpec.from_lines([])
         return GitIgnoreSpec([pattern for line in lines for pattern in _compile([line]).patterns])
 
+
+_SPECIAL = frozenset({".git", ".gitignore", *CONFIG_FILES})
 
 # Lists of patterns from the outermost to the innermost; the innermost that speaks of a path decides.
 Layers = tuple[Patterns, ...]
@@ -130,38 +134,45 @@ def read(path: str) -> bytes:
 
 
 def _walk(top: str, absolute: str, resolver: Resolver, files: dict[str, File], unreadable: list[Failure]) -> None:
-    outer = _outer_ignores(absolute)
-    stack = [("" if top == "." else top.rstrip("/") + "/", absolute, outer)]
+    prefix = "" if top == "." else top.rstrip("/") + "/"
+    stack = [(prefix, absolute, resolver.at(absolute), _outer_ignores(absolute))]
     while stack:
-        prefix, folder, ignores = stack.pop()
+        prefix, folder, config, ignores = stack.pop()
+        folders, modules, special = [], [], set()
         try:
-            with os.scandir(folder) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name in _SPECIAL:
+                        special.add(name)
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(name)
+                    elif name.endswith(".py") and _is_file(entry):
+                        modules.append(name)
         except OSError as error:
             unreadable.append(failure(prefix.rstrip("/") or top, error))
             continue
-        config = resolver.at(folder)
-        excludes = _exclude_layers(config)
-        if config.respect_gitignore:
-            ignores = _with_own(ignores, folder, {entry.name for entry in entries})
 
-        inner = []
+        if not special.isdisjoint(CONFIG_FILES):
+            config = resolver.at(folder)
+        ignores = _with_own(ignores, folder, special) if config.respect_gitignore else ()
+        excludes = _exclude_layers(config)
         start = folder if folder.endswith(os.sep) else folder + os.sep
-        for entry in entries:
-            name = entry.name
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if not (is_folder or (name.endswith(".py") and _is_file(entry))):
-                continue
-            path = start + name
-            if any(patterns.ignores(path, folder=is_folder) for patterns in excludes):
-                continue
-            if config.respect_gitignore and ignores and _ignored(path, ignores, folder=is_folder):
-                continue
-            if is_folder:
-                inner.append((f"{prefix}{name}/", path, ignores))
-            else:
+        for name in sorted(modules):
+            if not _skipped(start + name, excludes, ignores, folder=False):
                 files.setdefault(prefix + name, File(prefix + name, config))
-        stack += reversed(inner)
+        stack += [
+            (f"{prefix}{name}/", start + name, config, ignores)
+            for name in sorted(folders, reverse=True)  # the last one in is the first one out
+            if not _skipped(start + name, excludes, ignores, folder=True)
+        ]
+
+
+def _skipped(path: str, excludes: Layers, ignores: Layers, *, folder: bool) -> bool:
+    for patterns in excludes:
+        if patterns.ignores(path, folder=folder):
+            return True
+    return bool(ignores) and _ignored(path, ignores, folder=folder)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from autograd_lint.flow.conditions import FALSE, UNKNOWN, Condition
+from autograd_lint.flow.conditions import FALSE, UNKNOWN, Atom, Condition
 from autograd_lint.flow.values import Alias, Hop, Relation, Value
 
 if TYPE_CHECKING:
@@ -178,7 +178,8 @@ class Function:
     """A `torch.autograd.Function` subclass with forward, setup_context and backward followed through.
 
     `params` are the arguments of `apply` in order; a `*args` parameter stands last with `star` set. `tensors`: the arguments that are
-    surely tensors. `segments`: the parts of the file that were read. `kept`: the ctx attributes that something reads. `complete`: all its methods could be followed.
+    surely tensors. `segments`: the parts of the file that were read. `kept`: the ctx attributes that something reads.
+    `texts`: the tests that conditions speak of. `complete`: all its methods could be followed.
     """
 
     name: str
@@ -188,6 +189,7 @@ class Function:
     tensors: set[int] = field(default_factory=set)
     segments: list[Segment] = field(default_factory=list)
     kept: set[str] = field(default_factory=set)
+    texts: dict[Atom, str] = field(default_factory=dict)
     complete: bool = True
 
     def of(self, kind: type[E], *methods: MethodName) -> Iterator[E]:
@@ -225,6 +227,24 @@ class Function:
             if index < len(parts):
                 when = when | (back.place.path & ~parts[index].none)
         return when
+
+    def say(self, condition: Condition) -> str:
+        """A condition in the words of the source: `needs_input_grad[0] and bias is not None`."""
+        if not condition.known:
+            return "unknown"
+        if not condition.atoms:
+            return "always" if condition.possible else "never"
+        return " or ".join(" and ".join(self._say_atom(a, value) for a, value in term) for term in condition.terms())
+
+    def _say_atom(self, atom: Atom, value: bool) -> str:
+        if atom.kind == "needs":
+            return f"{'' if value else 'not '}needs_input_grad[{atom.key}]"
+        text = self.texts.get(atom, "?")
+        if atom.kind == "none":
+            return f"{text} is None" if value else f"{text} is not None"
+        if value:
+            return text
+        return f"not {text}" if text.replace(".", "").isidentifier() else f"not ({text})"
 
     def is_tensor(self, alias: Alias) -> bool:
         """Is it known to be a tensor? An element of an argument may just as well be an element of a list."""

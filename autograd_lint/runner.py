@@ -14,7 +14,7 @@ from autograd_lint import files, prefilter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from autograd_lint.config import Config
+    from autograd_lint.config import Config, Resolver
     from autograd_lint.diagnostic import Failure, Report
 
 # Following a chain of a thousand calls takes several frames for each of them.
@@ -40,17 +40,17 @@ class Run:
     candidates: int = 0
 
 
-def run(found: Iterable[files.File], unreadable: Iterable[Failure] = (), *, jobs: int = 0) -> Run:
-    """Lint files. `jobs`: how many processes at most; 0 decides by the work there is."""
-    bad = list(unreadable)
+def run(paths: Iterable[str], resolver: Resolver, *, jobs: int = 0) -> Run:
+    """Lint files and folders. `jobs`: how many processes at most; 0 decides by the work there is. Raises ConfigError."""
     with _undisturbed():
-        count, candidates = _candidates(found, bad)
+        found, unreadable = files.collect(paths, resolver)
+        candidates = _candidates(found, unreadable)
         result = _lint(candidates, jobs)
-    result.files = count
-    if bad:
+    result.files = len(found)
+    if unreadable:
         from autograd_lint.diagnostic import Report
 
-        result.reports[:0] = [Report(failure.path, failures=[failure]) for failure in bad]
+        result.reports[:0] = [Report(failure.path, failures=[failure]) for failure in unreadable]
     return result
 
 
@@ -74,28 +74,26 @@ def _lint(candidates: Sequence[Candidate], jobs: int) -> Run:
     return Run(reports, {candidate.path: candidate.source for candidate in candidates}, candidates=len(candidates))
 
 
-def _candidates(found: Iterable[files.File], bad: list[Failure]) -> tuple[int, list[Candidate]]:
-    """How many files there are, and those that may hold an autograd Function. A file reached by two ways counts once."""
-    count = 0
+def _candidates(found: Iterable[files.File], unreadable: list[Failure]) -> list[Candidate]:
+    """The files that may hold an autograd Function; one that is reached by two ways comes once."""
     candidates: list[Candidate] = []
     seen: set[tuple[int, int] | str] = set()
     read, is_candidate = files.read, prefilter.is_candidate
     for path, config in found:
-        count += 1
         try:
             source = read(path)
             if not is_candidate(source, config.settings):
                 continue
             status = os.stat(path)
         except OSError as error:
-            bad.append(files.failure(path, error))
+            unreadable.append(files.failure(path, error))
             continue
         # Hard links are files of their own.
         identity = (status.st_dev, status.st_ino) if status.st_nlink == 1 else os.path.realpath(path)
         if identity not in seen:
             seen.add(identity)
             candidates.append(Candidate(path, source, config))
-    return count, candidates
+    return candidates
 
 
 def _checker(candidates: Iterable[Candidate]) -> Callable[[Candidate], Report]:

@@ -159,4 +159,4 @@ def consequence(fn: Function, lost: LostFlag) -> str:
 
 def needs(index: int) -> Condition:
     """`ctx.needs_input_grad[index]`"""
-    return atom("needs", index, f"needs_input_grad[{index}]")
+    return atom("needs", index)

@@ -17,7 +17,9 @@ def check(fn: Function) -> Iterator[Finding]:
             missing = missing & _some_gradient_is_needed(fn)
         # Would it be bound if only other arguments needed a gradient? Otherwise the gap has another cause.
         bound_for_others = (~use.value.unbound).forget(("none", "test"))
-        if missing.known and (missing & bound_for_others).possible and bound_for_others.known:
+        if any(a.kind == "flag" for a in missing.atoms):
+            continue  # it asks about flags in a way that cannot be told apart by argument
+        if missing.known and bound_for_others.known and (missing & bound_for_others).possible:
             yield _finding(fn, use)
 
 
@@ -39,7 +41,7 @@ def _finding(fn: Function, use: Use) -> Finding:
     steps = [Step(g.node, f"`{shown}` is bound only under this test") for g in gates[:1]]
     return Finding(
         use.node,
-        f"`{shown}` is bound only where `{bound}` is true: elsewhere this use raises {error}",
+        f"`{shown}` is bound only where `{fn.say(bound)}` is true: elsewhere this use raises {error}",
         (*steps, Step(use.node, "used here")),
         f"bind `{shown} = None` before the test, and use it only under the test",
     )

@@ -79,15 +79,18 @@ def test_finding_tells_its_story_and_helps(page: Page, block: Block) -> None:
 
 
 def _by_function(block: Block, flow: tuple[FlowStep, ...]) -> Iterator[list[FlowStep]]:
-    """A story goes down each function that it passes through; from one to the other it may go anywhere."""
+    """A story goes down each function that it passes through, unless a loop leads it up again."""
     functions = [n for n in ast.walk(ast.parse(block.source)) if isinstance(n, ast.FunctionDef)]
-    spans = sorted(((n.lineno, n.end_lineno or n.lineno) for n in functions), reverse=True)
-    for first, last in spans:
-        yield [step for step in flow if first <= step.range.start.line <= last and _innermost(spans, step) == (first, last)]
+    straight = [f for f in functions if not any(isinstance(n, (ast.For, ast.While)) for n in ast.walk(f))]
+    for function in straight:
+        inner = {n for f in functions if f is not function and f in ast.walk(function) for n in range(f.lineno, _end(f))}
+        own = set(range(function.lineno, _end(function))) - inner
+        yield [step for step in flow if step.range.start.line in own]
 
 
-def _innermost(spans: list[tuple[int, int]], step: FlowStep) -> tuple[int, int]:
-    return next((first, last) for first, last in spans if first <= step.range.start.line <= last)
+def _end(function: ast.FunctionDef) -> int:
+    assert function.end_lineno
+    return function.end_lineno + 1
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)

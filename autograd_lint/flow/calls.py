@@ -176,7 +176,8 @@ def _function(run: Interpreter, dotted: str, node: cst.Call, given: Arguments, e
         value = builtin(run, node, given, env, frame) if builtin is not None else None
         return value if value is not None else _opaque(run, node, given, env, frame)
     if dotted in _GRAD_MODE:
-        run.events.append(GradModeRead(node, run.place(frame, env)))
+        if not (frame.calls and _applies(frame.node)):  # a wrapper of apply asks for its other callers
+            run.events.append(GradModeRead(node, run.place(frame, env)))
         return run.plain(node, frame)
     if dotted in _SET_GRAD_MODE:
         env.grad = not (given.positional and given.positional[0].const is False)
@@ -192,6 +193,17 @@ def _function(run: Interpreter, dotted: str, node: cst.Call, given: Arguments, e
         first = next((v for k in ("input", "self", "tensor", "data") if (v := given.keywords.get(k)) is not None), None)
         operands = given.positional[:1] or ([first] if first is not None else [])
     return _made(run, run.derive(operands, op, node, env, frame), op, node, given, env, frame)
+
+
+def _applies(node: cst.CSTNode) -> bool:
+    """Does it call `apply` of something?"""
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, cst.Call) and isinstance(one.func, cst.Attribute) and one.func.attr.value == "apply":
+            return True
+        todo.extend(one.children)
+    return False
 
 
 # -- ctx ----------------------------------------------------------------------------------------------------------------------

@@ -7,23 +7,25 @@ equal, and asking "can this be?" is comparing with 0. Past the limit a condition
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 MAX_ATOMS = 8
+
+Kind = Literal["needs", "none", "flag", "test", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """One elementary test: `needs` (argument `key` needs a gradient), `none` (argument `key` is None), or any other `test`."""
+    """One elementary test.
 
-    kind: str
+    `needs`: argument `key` needs a gradient. `none`: argument or value `key` is None. `flag`: a test about flags that cannot be told
+    apart by argument. `test`: any other. The keys of the last two are the interpreter's own.
+    """
+
+    kind: Kind
     key: int
-    text: str = field(default="", compare=False)
-
-    @property
-    def order(self) -> tuple[str, int]:
-        return (self.kind, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +106,17 @@ class Condition:
             return self
         return _reduce(self.atoms, _cofactor(self.table, self.atoms.index(atom), int(value)))
 
-    def __str__(self) -> str:
-        if self is UNKNOWN:
-            return "unknown"
-        if self is TRUE:
-            return "always"
-        if self is FALSE:
-            return "never"
-        return " or ".join(" and ".join(term) for term in _terms(self))
+    def terms(self) -> list[list[tuple[Atom, bool]]]:
+        """A short way to say it: any of these lists of atoms, each of them true or false. TRUE is `[[]]`, FALSE is `[]`."""
+        if not self.atoms:
+            return [[]] if self is TRUE else []
+        first = self.atoms[0]
+        low, high = self.assume(first, False), self.assume(first, True)
+        if low.implies(high):
+            return low.terms() + [[(first, True), *t] for t in high.given(~low).terms()]
+        if high.implies(low):
+            return high.terms() + [[(first, False), *t] for t in low.given(~high).terms()]
+        return [[(first, True), *t] for t in high.terms()] + [[(first, False), *t] for t in low.terms()]
 
 
 TRUE = Condition((), 1)
@@ -119,8 +124,9 @@ FALSE = Condition((), 0)
 UNKNOWN = Condition((Atom("unknown", 0),), -1)
 
 
-def atom(kind: str, key: int, text: str = "") -> Condition:
-    return Condition((Atom(kind, key, text),), 0b10)
+def atom(kind: Kind, key: int) -> Condition:
+    """The condition that an atom is true."""
+    return Condition((Atom(kind, key),), 0b10)
 
 
 @lru_cache(maxsize=None)
@@ -152,7 +158,7 @@ def _cofactor(table: int, k: int, value: int) -> int:
 def _union(a: Condition, b: Condition) -> tuple[Atom, ...]:
     if a.atoms == b.atoms:
         return a.atoms
-    return tuple(sorted({*a.atoms, *b.atoms}, key=lambda x: x.order))
+    return tuple(sorted({*a.atoms, *b.atoms}, key=lambda a: (a.kind, a.key)))
 
 
 def _expand(c: Condition, atoms: tuple[Atom, ...]) -> int:
@@ -204,24 +210,3 @@ def _combine(a: Condition, b: Condition, how: str) -> Condition:
         return UNKNOWN
     x, y = _expand(a, atoms), _expand(b, atoms)
     return _reduce(atoms, x & y if how == "and" else x | y)
-
-
-def _terms(c: Condition) -> list[list[str]]:
-    """A short sum of products, by Shannon expansion."""
-    if c is TRUE:
-        return [[]]
-    if c is FALSE:
-        return []
-    first = c.atoms[0]
-    low, high = c.assume(first, False), c.assume(first, True)
-    if low.implies(high):
-        return _terms(low) + [[str_atom(first, True), *t] for t in _terms(high.given(~low))]
-    if high.implies(low):
-        return _terms(high) + [[str_atom(first, False), *t] for t in _terms(low.given(~high))]
-    return [[str_atom(first, True), *t] for t in _terms(high)] + [[str_atom(first, False), *t] for t in _terms(low)]
-
-
-def str_atom(a: Atom, value: bool) -> str:
-    if a.kind == "none":
-        return f"{a.text} is None" if value else f"{a.text} is not None"
-    return a.text if value else f"not {a.text}" if a.text.isidentifier() or "[" in a.text and " " not in a.text else f"not ({a.text})"

@@ -13,7 +13,7 @@ SAVED = ".saved_tensors"
 CLOSED = ".*"  # bound once something the interpreter cannot see may have set attributes of ctx
 
 # The atoms worth remembering in a path when it has too many.
-LASTING = ("needs", "none")
+LASTING = ("needs", "none", "flag")
 
 
 def slot(attribute: str) -> str:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import libcst as cst
 
 from autograd_lint.flow import ops
-from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition, atom
-from autograd_lint.flow.env import RETURN, Env, join_envs, narrowed, slot
+from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Atom, Condition, atom
+from autograd_lint.flow.env import LASTING, RETURN, Env, join_envs, narrowed, slot
 from autograd_lint.flow.values import (
     NONE,
     NOTHING,
@@ -114,6 +114,7 @@ class Interpreter:
         self.events: list[Event] = []
         self.tensors: set[int] = set()
         self.kept: set[str] = set()
+        self.texts: dict[Atom, str] = {}
         self.segments: list[Segment] = []
         self.steps = 0
         self.entry: dict[int, MethodName] = {}
@@ -232,7 +233,7 @@ class Interpreter:
         test = self.test(node.test, env, frame)
         frame.idle -= 1
         # What is asserted of shapes and types is not needed to tell gradients apart; keep the path short.
-        if all(a.kind in ("needs", "none") for a in test.atoms):
+        if all(a.kind in LASTING for a in test.atoms):
             return env.where(test) or env
         return env
 
@@ -274,7 +275,7 @@ class Interpreter:
             rest = rest.where(~test)
             if then is None and rest is not None and len(frame.exits) + _open_jumps(frame) == left:
                 # The arm raises: a guard. Its test is not needed to tell gradients apart.
-                if not all(a.kind in ("needs", "none") for a in test.atoms):
+                if not all(a.kind in LASTING for a in test.atoms):
                     rest.path = before
             out = join_envs(out, then)
             arm = arm.orelse
@@ -295,7 +296,7 @@ class Interpreter:
 
     def _loop(self, node: cst.For | cst.While, env: Env, frame: Frame, step: Callable[[Env], Env | None]) -> Env | None:
         """`step` runs the head and the body once; None from it means the body cannot be left at its end."""
-        entered = atom("test", self.key(("entered", self.site(node, frame))), f"the loop runs")
+        entered = self.named_test(("entered", self.site(node, frame)), "the loop runs")
         marks = len(self.events), len(frame.exits)
         head, breaks = env, list[Env]()
         for _ in range(MAX_ROUNDS):
@@ -369,7 +370,7 @@ class Interpreter:
         return True if "grad" in last else None
 
     def _try(self, node: cst.Try, env: Env, frame: Frame) -> Env | None:
-        failed = atom("test", self.key(("failed", self.site(node, frame))), "an exception is raised")
+        failed = self.named_test(("failed", self.site(node, frame)), "an exception is raised")
         done = self.block(node.body.body, env.where(~failed), frame)
         middle = join_envs(env.where(failed), done.where(failed) if done is not None else None) or env.copy()
         if node.orelse is not None and done is not None:
@@ -392,7 +393,7 @@ class Interpreter:
         for case in node.cases:
             if rest is None:
                 break
-            taken = atom("test", self.key(("case", self.site(case, frame))), f"case {code(case.pattern)}")
+            taken = self.named_test(("case", self.site(case, frame)), f"case {code(case.pattern)}")
             state = rest.where(taken)
             if state is not None:
                 for name in _captured(case.pattern):
@@ -639,8 +640,9 @@ class Interpreter:
             operator, right = node.comparisons[0].operator, rights[0]
             if isinstance(operator, (cst.Is, cst.IsNot)):
                 if right.none is TRUE and left.none is not UNKNOWN:
-                    named = _named(left.none, code(node.left))
-                    return boolean(named if isinstance(operator, cst.Is) else ~named, deps)
+                    if len(left.none.atoms) == 1:
+                        self.texts.setdefault(left.none.atoms[0], code(node.left))
+                    return boolean(left.none if isinstance(operator, cst.Is) else ~left.none, deps)
                 if isinstance(right.const, bool) and left.truth is not UNKNOWN:
                     same = left.truth if right.const == isinstance(operator, cst.Is) else ~left.truth
                     return boolean(same, deps)
@@ -719,11 +721,16 @@ class Interpreter:
         """A test of which nothing is known but that it comes out the same for the same values."""
         text = code(node)
         form = "" if isinstance(node, cst.Name) else text
-        return atom("test", self.key((form, *values)), text)
+        return self.named_test((form, *values), text, "flag" if any(map(_of_flags, values)) else "test")
+
+    def named_test(self, thing: object, text: str, kind: Literal["test", "flag"] = "test") -> Condition:
+        key = self.key(thing)
+        self.texts.setdefault(Atom(kind, key), text)
+        return atom(kind, key)
 
     def need(self, index: int) -> Value:
         """`ctx.needs_input_grad[index]`"""
-        return boolean(atom("needs", index, f"needs_input_grad[{index}]"))
+        return boolean(atom("needs", index))
 
     def flag(self, tensor: Value, node: cst.BaseExpression) -> Condition:
         """When `tensor.requires_grad` is true, taking a derived tensor for what it was derived from."""
@@ -734,7 +741,7 @@ class Interpreter:
             for index in indices:
                 out = out | self.need(index).truth
             return out
-        return self.opaque(node, [tensor])
+        return self.named_test(("flag", tensor), code(node), "flag")
 
     # -- attributes and subscripts ------------------------------------------------------------------------------------------
 
@@ -903,11 +910,12 @@ def traced(value: Value, kind: HopKind, node: cst.CSTNode) -> Value:
     return replace(value, same=same, shapes=shapes, elem=elem)
 
 
-def _named(condition: Condition, text: str) -> Condition:
-    """Give the atom of an unnamed test the text it is asked by."""
-    if len(condition.atoms) == 1 and not condition.atoms[0].text:
-        return Condition((replace(condition.atoms[0], text=text),), condition.table)
-    return condition
+def _of_flags(value: Value) -> bool:
+    """Is it a boolean, or a container of booleans, that comes from a flag?"""
+    if any(a.kind in ("needs", "flag") for a in value.truth.atoms):
+        return True
+    item = element(value)
+    return item is not None and _of_flags(item)
 
 
 def _index_kind(part: cst.BaseSlice, index: Value) -> ops.Index:

@@ -1,8 +1,7 @@
-"""What torch calls return: their operand itself, a view of it, a copy. Tables of facts, each one measured by tests/flow/test_ops.py.
+"""What a call of torch returns: its operand, a view of it, a copy. Every row is measured by tests/flow/test_ops.py.
 
-The tables leave out what depends on more than the call shows, and then the analysis says nothing. `torch.asarray` and `copy.copy` keep
-`requires_grad` by rules of their own, `x.new(y)` is a view or not by what `y` is, and the sparse, quantized and recurrent families
-answer by layout.
+Of a call that is not here no rule says anything. Left out on purpose: `torch.asarray` and `copy.copy`, whose results keep
+`requires_grad` by rules of their own, the sparse, quantized and recurrent functions, and what only C++ and the compiler call.
 """
 
 from __future__ import annotations
@@ -19,15 +18,12 @@ IS, VIEW, MAY_COPY, DETACHED, COPY = Relation
 
 
 class Kind(Enum):
-    """What comes back: a tensor related to the operands, a tuple or list of such tensors, a tensor of its own, or no tensor.
+    """What comes back."""
 
-    The flag of a `FRESH` tensor has nothing to do with any operand (`zeros_like`, `torch.tensor`); under `DETACHED` its memory may.
-    """
-
-    TENSOR = auto()
-    SEQUENCE = auto()
-    FRESH = auto()
-    PLAIN = auto()
+    TENSOR = auto()  # A tensor that is related to the operands.
+    SEQUENCE = auto()  # A tuple or list of such tensors.
+    FRESH = auto()  # A tensor whose flag owes nothing to an operand: `zeros_like`, `torch.tensor`. (`DETACHED`: its memory does.)
+    PLAIN = auto()  # No tensor: `size`, `item`, `data_ptr`.
 
 
 TENSOR, SEQUENCE, FRESH, PLAIN = Kind
@@ -35,10 +31,9 @@ TENSOR, SEQUENCE, FRESH, PLAIN = Kind
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """What a call returns of the closest of its operands. `relation` is the farthest outcome: `x.conj()` is x or a view, hence a `VIEW`.
+    """What a call returns of the closest of its operands, at the farthest: `x.conj()` is `x` or a view, hence a `VIEW`.
 
-    `when` completes "`x.flatten(0, 1)` is a copy …" for a `MAY_COPY` and "`x.conj()` is a view …" for a `VIEW`. It is empty if nothing
-    else can happen.
+    `when` completes "`x.flatten(0, 1)` is a copy …" for a `MAY_COPY`, and "`x.conj()` is a view …" for a `VIEW` that may be `x`.
     """
 
     relation: Relation
@@ -61,7 +56,7 @@ UNKNOWN_ARGUMENT: Final = _Unknown.UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The literal values of a call, `UNKNOWN_ARGUMENT` for all else. An unpacked `*args` or `**kwargs` is one unknown argument."""
+    """The literal values of a call, `UNKNOWN_ARGUMENT` for the others. An unpacked `*args` or `**kwargs` is one of those."""
 
     positional: tuple[object, ...] = ()
     keywords: Mapping[str, object] = field(default_factory=dict)
@@ -86,10 +81,9 @@ class Arguments:
 Refine = Callable[[Arguments, Op], "Op | None"]
 
 
-# What the arguments say ------------------------------------------------------------------------------------------------------------
+# What the arguments decide --------------------------------------------------------------------------------------------------
 
-
-_DTYPE: Final = re.compile(r"torch\.(bool|short|int|long|half|float|double|cfloat|cdouble|chalf|[a-z]+\d+\w*)|.*\.dtype")
+_DTYPE: Final = re.compile(r"torch\.(bool|short|int|long|half|float|double|cfloat|cdouble|chalf|bit|[a-z]+\d+\w*)|.*\.dtype")
 
 
 def _is_dtype(argument: object) -> bool:
@@ -113,7 +107,7 @@ def _view(a: Arguments, op: Op) -> Op:
 
 
 def _flatten(a: Arguments, op: Op) -> Op:
-    """One dimension is there already. (A tensor of none gets one, by a view; nobody flattens it with the dimensions written out.)"""
+    """A single dimension is flat already. (A scalar gets one, in a view, but nobody writes `flatten(0, 0)` for that.)"""
     start, end = a.get(0, "start_dim", 0), a.get(1, "end_dim", -1)
     return Op(IS) if isinstance(start, int) and start == end else op
 
@@ -124,7 +118,7 @@ def _new(a: Arguments, op: Op) -> Op | None:
 
 
 def _along_dim(a: Arguments, op: Op) -> Op:
-    """`x.max(dim)` is the pair of values and indices, `x.max()` and `x.max(other)` are tensors, `x.max(unknown)` is taken for one."""
+    """`x.max(dim)` is values and indices, `x.max()` and `x.max(y)` are a tensor. An unknown argument is taken for `y`."""
     return Op(op.relation, SEQUENCE) if "dim" in a.keywords or isinstance(a.get(0, ""), int) else op
 
 
@@ -185,7 +179,7 @@ def _dropout(nothing: Op = Op(IS), *, training: bool = True, flag: str = "traini
 
 
 def _pattern(a: Arguments) -> tuple[str, str] | None:
-    pattern = a.get(1, "pattern")
+    pattern = a.get(0, "pattern")
     if not isinstance(pattern, str) or pattern.count("->") != 1:
         return None
     left, right = pattern.split("->")
@@ -203,11 +197,16 @@ def _reduce(a: Arguments, op: Op) -> Op:
     """An axis that is named on the left alone is reduced."""
     if (pattern := _pattern(a)) is None:
         return op
-    left, right = ({axis for axis in side.replace("(", " ").replace(")", " ").split()} for side in pattern)
+    left, right = (set(side.replace("(", " ").replace(")", " ").split()) for side in pattern)
     return Op(COPY) if left - right - {"1"} else op
 
 
-# Methods of a tensor and functions of the module torch. One table holds both: where both exist, they do the same. ----------------------
+# The tables -----------------------------------------------------------------------------------------------------------------
+
+
+def _names(block: str) -> frozenset[str]:
+    return frozenset(block.split())
+
 
 def _table(*groups: tuple[Op, str]) -> dict[str, Op]:
     table: dict[str, Op] = {}
@@ -218,12 +217,13 @@ def _table(*groups: tuple[Op, str]) -> dict[str, Op]:
     return table
 
 
+# Methods of a tensor and functions of torch in one: those of the same name do the same.
 _TENSOR: Final = _table(
     (Op(IS), "positive requires_grad_"),
     (
         Op(VIEW),
-        """adjoint as_strided as_subclass broadcast_to diagonal expand expand_as imag moveaxis movedim narrow permute select squeeze
-        swapaxes swapdims t transpose unflatten unfold unsqueeze view view_as view_as_complex view_as_real""",
+        """adjoint as_strided as_subclass broadcast_to diagonal expand expand_as imag moveaxis movedim narrow permute select
+        squeeze swapaxes swapdims t transpose unflatten unfold unsqueeze view view_as view_as_complex view_as_real""",
     ),
     (Op(VIEW, SEQUENCE), "chunk dsplit hsplit meshgrid split split_with_sizes tensor_split unbind vsplit"),
     (Op(VIEW, TENSOR, "if it is complex"), "conj real"),
@@ -254,55 +254,58 @@ _TENSOR: Final = _table(
     (Op(DETACHED, SEQUENCE), "unsafe_chunk unsafe_split unsafe_split_with_sizes"),
     (
         Op(COPY),
-        """abs absolute acos acosh adaptive_avg_pool1d add addbmm addcdiv addcmul addmm addmv addr affine_grid_generator alias_copy all
-        amax amin angle any arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere as_strided_copy
-        as_strided_scatter asin asinh atan atan2 atanh avg_pool1d baddbmm batch_norm bernoulli bilinear
-        binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
-        bitwise_xor block_diag bmm bucketize cat cdist ceil celu chain_matmul channel_shuffle cholesky cholesky_inverse cholesky_solve
-        clamp clamp_max clamp_min clip clone column_stack combinations complex concat concatenate constant_pad_nd conv1d conv2d conv3d
-        conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cosh cosine_embedding_loss
-        cosine_similarity count_nonzero cov cross ctc_loss cumprod cumsum cumulative_trapezoid deg2rad det detach_copy diag diag_embed
-        diagflat diagonal_copy diagonal_scatter diff digamma dist div divide dot dstack embedding eq erf erfc erfinv exp exp2
-        expand_copy expm1 fake_quantize_per_channel_affine fake_quantize_per_tensor_affine fill fix flip fliplr flipud float_power
-        floor floor_divide fmax fmin fmod frac frobenius_norm gather gcd ge ger greater greater_equal grid_sampler grid_sampler_2d
-        grid_sampler_3d group_norm gt hardshrink heaviside hinge_embedding_loss histc hstack hypot i0 igamma igammac index_add
-        index_copy index_fill index_put index_reduce index_select inner instance_norm inverse isclose isfinite isin isinf isnan
-        isneginf isposinf isreal istft kl_div kron layer_norm lcm ldexp le lerp less less_equal lgamma log log10 log1p log2 log_softmax
-        logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logsumexp lt lu_solve
-        margin_ranking_loss masked_fill masked_scatter masked_select matmul matrix_exp matrix_power max max_pool1d max_pool2d
-        max_pool3d maximum mean median min minimum mm msort mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian
-        nanquantile nansum narrow_copy native_channel_shuffle ne neg negative nextafter nonzero nonzero_static norm norm_except_dim
-        normal not_equal nuclear_norm orgqr ormqr outer pairwise_distance pdist permute_copy pinverse pixel_shuffle pixel_unshuffle
-        poisson poisson_nll_loss polar polygamma pow prelu prod put quantile rad2deg reciprocal relu remainder renorm repeat
-        repeat_interleave rms_norm roll rot90 round row_stack rrelu rsqrt rsub scatter scatter_add scatter_reduce searchsorted segment_reduce
-        select_copy select_scatter selu sgn sigmoid sign signbit sin sinc sinh slice_copy slice_scatter softmax sqrt square
-        squeeze_copy stack std stft sub subtract sum t_copy take take_along_dim tan tanh tensordot threshold tile trace transpose_copy
-        trapezoid trapz tril triplet_margin_loss triu true_divide trunc unfold_copy unique unique_consecutive unsqueeze_copy vander
-        var vdot view_as_complex_copy view_as_real_copy view_copy vstack where xlogy""",
+        """abs absolute acos acosh adaptive_avg_pool1d add addbmm addcdiv addcmul addmm addmv addr affine_grid_generator
+        alias_copy all amax amin angle any arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort
+        argwhere as_strided_copy as_strided_scatter asin asinh atan atan2 atanh avg_pool1d baddbmm batch_norm bernoulli
+        bilinear binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or
+        bitwise_right_shift bitwise_xor block_diag bmm bucketize cat cdist ceil celu chain_matmul channel_shuffle cholesky
+        cholesky_inverse cholesky_solve clamp clamp_max clamp_min clip clone column_stack combinations complex concat
+        concatenate constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
+        convolution copysign corrcoef cos cosh cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss
+        cumprod cumsum cumulative_trapezoid deg2rad det detach_copy diag diag_embed diagflat diagonal_copy
+        diagonal_scatter diff digamma dist div divide dot dstack embedding eq erf erfc erfinv exp exp2 expand_copy expm1
+        fake_quantize_per_channel_affine fake_quantize_per_tensor_affine fill fix flip fliplr flipud float_power floor
+        floor_divide fmax fmin fmod frac frobenius_norm gather gcd ge ger greater greater_equal grid_sampler
+        grid_sampler_2d grid_sampler_3d group_norm gt hardshrink heaviside hinge_embedding_loss histc hstack hypot i0
+        igamma igammac index_add index_copy index_fill index_put index_reduce index_select inner instance_norm inverse
+        isclose isfinite isin isinf isnan isneginf isposinf isreal istft kl_div kron layer_norm lcm ldexp le lerp less
+        less_equal lgamma log log10 log1p log2 log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and
+        logical_not logical_or logical_xor logit logsumexp lt lu_solve margin_ranking_loss masked_fill masked_scatter
+        masked_select matmul matrix_exp matrix_power max max_pool1d max_pool2d max_pool3d maximum mean median min minimum
+        mm msort mul multinomial multiply mv mvlgamma nan_to_num nanmean nanmedian nanquantile nansum narrow_copy
+        native_channel_shuffle ne neg negative nextafter nonzero nonzero_static norm norm_except_dim normal not_equal
+        nuclear_norm orgqr ormqr outer pairwise_distance pdist permute_copy pinverse pixel_shuffle pixel_unshuffle poisson
+        poisson_nll_loss polar polygamma pow prelu prod put quantile rad2deg reciprocal relu remainder renorm repeat
+        repeat_interleave rms_norm roll rot90 round row_stack rrelu rsqrt rsub scatter scatter_add scatter_reduce
+        searchsorted segment_reduce select_copy select_scatter selu sgn sigmoid sign signbit sin sinc sinh slice_copy
+        slice_scatter softmax sqrt square squeeze_copy stack std stft sub subtract sum t_copy take take_along_dim tan tanh
+        tensordot threshold tile trace transpose_copy trapezoid trapz tril triplet_margin_loss triu true_divide trunc
+        unfold_copy unique unique_consecutive unsqueeze_copy vander var vdot view_as_complex_copy view_as_real_copy
+        view_copy vstack where xlogy""",
     ),
     (
         Op(COPY, SEQUENCE),
-        """adaptive_max_pool1d aminmax cummax cummin embedding_bag frexp geqrf gradient histogram histogramdd kthvalue lobpcg lu
-        lu_unpack max_pool1d_with_indices mode native_batch_norm native_dropout native_group_norm native_layer_norm pca_lowrank qr
-        slogdet sort split_copy split_with_sizes_copy std_mean svd svd_lowrank topk triangular_solve unbind_copy unravel_index
-        var_mean""",
+        """adaptive_max_pool1d aminmax cummax cummin embedding_bag frexp geqrf gradient histogram histogramdd kthvalue lobpcg
+        lu lu_unpack max_pool1d_with_indices mode native_batch_norm native_dropout native_group_norm native_layer_norm
+        pca_lowrank qr slogdet sort split_copy split_with_sizes_copy std_mean svd svd_lowrank topk triangular_solve
+        unbind_copy unravel_index var_mean""",
     ),
     (
         Op(COPY, FRESH),
-        """arange bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye full full_like get_rng_state
-        hamming_window hann_window kaiser_window linspace logspace new new_empty new_empty_strided new_full new_ones new_tensor
-        new_zeros ones ones_like rand rand_like randint randint_like randn randn_like randperm range scalar_tensor tensor tril_indices
-        triu_indices zeros zeros_like""",
+        """arange bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye full full_like
+        get_rng_state hamming_window hann_window kaiser_window linspace logspace new new_empty new_empty_strided new_full
+        new_ones new_tensor new_zeros ones ones_like rand rand_like randint randint_like randn randn_like randperm range
+        scalar_tensor tensor tril_indices triu_indices zeros zeros_like""",
     ),
     (Op(DETACHED, FRESH), "from_numpy"),
     (
         Op(COPY, PLAIN),
-        """Generator Size allclose backward broadcast_shapes can_cast data_ptr dense_dim device dim dim_order element_size equal finfo
-        get_autocast_dtype get_autocast_gpu_dtype get_default_dtype get_device iinfo initial_seed is_autocast_enabled is_coalesced
-        is_complex is_conj is_contiguous is_distributed is_floating_point is_grad_enabled is_inference is_inference_mode_enabled
-        is_neg is_nonzero is_pinned is_same_size is_set_to is_shared is_signed is_storage is_tensor item ndimension nelement numel
-        numpy promote_types record_stream register_hook result_type retain_grad size sparse_dim storage storage_offset storage_type
-        stride to_dlpack tolist typename untyped_storage""",
+        """Generator Size allclose backward broadcast_shapes can_cast data_ptr dense_dim device dim dim_order element_size
+        equal finfo get_autocast_dtype get_autocast_gpu_dtype get_default_dtype get_device iinfo initial_seed
+        is_autocast_enabled is_coalesced is_complex is_conj is_contiguous is_distributed is_floating_point is_grad_enabled
+        is_inference is_inference_mode_enabled is_neg is_nonzero is_pinned is_same_size is_set_to is_shared is_signed
+        is_storage is_tensor item ndimension nelement numel numpy promote_types record_stream register_hook result_type
+        retain_grad size sparse_dim storage storage_offset storage_type stride to_dlpack tolist typename untyped_storage""",
     ),
 )
 
@@ -338,12 +341,10 @@ _ATTRIBUTES: Final = _table(
     (Op(DETACHED), "data"),
     (
         Op(COPY, PLAIN),
-        """device dtype grad_fn is_cpu is_cuda is_leaf is_meta is_mps is_nested is_quantized is_sparse is_sparse_csr is_xpu itemsize
-        layout nbytes ndim output_nr requires_grad retains_grad shape""",
+        """device dtype grad_fn is_cpu is_cuda is_leaf is_meta is_mps is_nested is_quantized is_sparse is_sparse_csr is_xpu
+        itemsize layout nbytes ndim output_nr requires_grad retains_grad shape""",
     ),
 )
-
-# The namespaces beside torch -------------------------------------------------------------------------------------------------------
 
 _FUNCTIONAL: Final = _table(
     (
@@ -352,24 +353,25 @@ _FUNCTIONAL: Final = _table(
     ),
     (
         Op(COPY),
-        """adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
-        affine_grid avg_pool1d avg_pool2d avg_pool3d batch_norm bilinear binary_cross_entropy binary_cross_entropy_with_logits celu
-        channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_embedding_loss
-        cosine_similarity cross_entropy ctc_loss elu embedding embedding_bag fold fractional_max_pool2d fractional_max_pool3d
-        gaussian_nll_loss gelu glu grid_sample group_norm gumbel_softmax hardshrink hardsigmoid hardswish hardtanh
-        hinge_embedding_loss huber_loss instance_norm interpolate kl_div l1_loss layer_norm leaky_relu linear local_response_norm
-        log_softmax logsigmoid lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss max_pool1d max_pool2d max_pool3d max_unpool1d
-        max_unpool2d max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss normalize
-        one_hot pad pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu relu6 rms_norm rrelu
-        scaled_dot_product_attention selu sigmoid silu smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink softsign tanh
-        tanhshrink threshold triplet_margin_loss triplet_margin_with_distance_loss unfold upsample upsample_bilinear
-        upsample_nearest""",
+        """adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
+        adaptive_max_pool3d affine_grid avg_pool1d avg_pool2d avg_pool3d batch_norm bilinear binary_cross_entropy
+        binary_cross_entropy_with_logits celu channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
+        conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy ctc_loss elu embedding
+        embedding_bag fold fractional_max_pool2d fractional_max_pool3d gaussian_nll_loss gelu glu grid_sample group_norm
+        gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hinge_embedding_loss huber_loss instance_norm interpolate
+        kl_div l1_loss layer_norm leaky_relu linear local_response_norm log_softmax logsigmoid lp_pool1d lp_pool2d
+        lp_pool3d margin_ranking_loss max_pool1d max_pool2d max_pool3d max_unpool1d max_unpool2d max_unpool3d mish
+        mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss normalize one_hot pad
+        pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu relu6 rms_norm rrelu
+        scaled_dot_product_attention selu sigmoid silu smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink
+        softsign tanh tanhshrink threshold triplet_margin_loss triplet_margin_with_distance_loss unfold upsample
+        upsample_bilinear upsample_nearest""",
     ),
     (
         Op(COPY, SEQUENCE),
         """adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
-        fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices max_pool1d_with_indices max_pool2d_with_indices
-        max_pool3d_with_indices multi_head_attention_forward""",
+        fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices max_pool1d_with_indices
+        max_pool2d_with_indices max_pool3d_with_indices multi_head_attention_forward""",
     ),
 )
 
@@ -410,16 +412,20 @@ _LINALG: Final = _table(
     (
         Op(COPY),
         """cholesky cond cross det eigvals eigvalsh householder_product inv ldl_solve lu_solve matmul matrix_exp matrix_norm
-        matrix_power matrix_rank multi_dot norm pinv solve solve_triangular svdvals tensorinv tensorsolve vander vecdot vector_norm""",
+        matrix_power matrix_rank multi_dot norm pinv solve solve_triangular svdvals tensorinv tensorsolve vander vecdot
+        vector_norm""",
     ),
-    (Op(COPY, SEQUENCE), "cholesky_ex eig eigh inv_ex ldl_factor ldl_factor_ex lstsq lu lu_factor lu_factor_ex qr slogdet solve_ex svd"),
+    (
+        Op(COPY, SEQUENCE),
+        "cholesky_ex eig eigh inv_ex ldl_factor ldl_factor_ex lstsq lu lu_factor lu_factor_ex qr slogdet solve_ex svd",
+    ),
 )
 
 _FFT: Final = _table(
     (
         Op(COPY),
-        """fft fft2 fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft rfft2
-        rfftn""",
+        """fft fft2 fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft irfft2 irfftn rfft
+        rfft2 rfftn""",
     ),
     (Op(COPY, FRESH), "fftfreq rfftfreq"),
 )
@@ -427,11 +433,12 @@ _FFT: Final = _table(
 _SPECIAL: Final = _table(
     (
         Op(COPY),
-        """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v
-        chebyshev_polynomial_w digamma entr erf erfc erfcx erfinv exp2 expit expm1 gammainc gammaincc gammaln hermite_polynomial_h
-        hermite_polynomial_he i0 i0e i1 i1e laguerre_polynomial_l legendre_polynomial_p log1p log_ndtr log_softmax logit logsumexp
-        modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 multigammaln ndtr ndtri polygamma psi round
-        scaled_modified_bessel_k0 scaled_modified_bessel_k1 shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
+        """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
+        chebyshev_polynomial_v chebyshev_polynomial_w digamma entr erf erfc erfcx erfinv exp2 expit expm1 gammainc
+        gammaincc gammaln hermite_polynomial_h hermite_polynomial_he i0 i0e i1 i1e laguerre_polynomial_l
+        legendre_polynomial_p log1p log_ndtr log_softmax logit logsumexp modified_bessel_i0 modified_bessel_i1
+        modified_bessel_k0 modified_bessel_k1 multigammaln ndtr ndtri polygamma psi round scaled_modified_bessel_k0
+        scaled_modified_bessel_k1 shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
         shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w sinc softmax spherical_bessel_j0 xlog1py xlogy zeta""",
     ),
 )
@@ -467,17 +474,15 @@ _NAMESPACES: Final[Mapping[str, tuple[Mapping[str, Op], Mapping[str, Refine]]]] 
     "einops": (_EINOPS, _EINOPS_BY_ARGUMENTS),
 }
 
-# Names that show a value to be a tensor: lists, strings, modules, process groups and `torch.Size` have none of them. Hence neither
-# `size` nor `numel`, and nothing that a module converts itself with (`to`, `half`, `cuda`).
-TENSOR_ATTRIBUTES: Final = frozenset(
+# Names that only a tensor has. A process group has a `size`, `torch.Size` has `numel`, and a module has `to`, `half` and `cuda`.
+TENSOR_ATTRIBUTES: Final = _names(
     """add_ contiguous data_ptr detach detach_ device dim div_ dtype element_size expand expand_as fill_ grad_fn index_select
-    is_contiguous is_cuda is_leaf masked_fill masked_fill_ matmul mul_ narrow ndim ndimension new_empty new_full new_ones new_tensor
-    new_zeros permute requires_grad scatter_ scatter_add scatter_add_ storage_offset stride sub_ transpose_ type_as unsqueeze unsqueeze_
-    untyped_storage view_as zero_""".split()
+    is_contiguous is_cuda is_leaf masked_fill masked_fill_ matmul mul_ narrow ndim ndimension new_empty new_full new_ones
+    new_tensor new_zeros permute requires_grad scatter_ scatter_add scatter_add_ storage_offset stride sub_ transpose_ type_as
+    unsqueeze unsqueeze_ untyped_storage view_as zero_"""
 )
 
-
-# The questions ---------------------------------------------------------------------------------------------------------------------
+# The questions --------------------------------------------------------------------------------------------------------------
 
 
 def in_place(name: str) -> bool:
@@ -496,7 +501,7 @@ def attribute(name: str) -> Op | None:
 
 
 def function(dotted: str, arguments: Arguments) -> Op | None:
-    """A call by its full name, such as `torch.nn.functional.relu`, with its tensors among the arguments. None if nothing is known."""
+    """A call by full name, such as `torch.nn.functional.relu`, its tensors among the arguments. None if nothing is known."""
     module, _, name = dotted.rpartition(".")
     if module not in _NAMESPACES:
         return None
