@@ -29,7 +29,7 @@ def analyse(made: Definition, settings: Settings) -> Function:
 class _Analysis:
     def __init__(self, made: Definition, settings: Settings) -> None:
         self.made = made
-        self.function = Function(made.name)
+        self.function = Function(made.name, made.symbol, made.node.lineno)
         self.interpreter = Interpreter(None, settings)
         self.settings = settings
         self.env = Env({})

@@ -90,7 +90,8 @@ class _Placed:
         rule, finding = self.rule, self.finding
         steps = tuple(FlowStep(path, self._locate(s.node)[1], s.text) for s in finding.steps)
         statement, code = self.segment.statement(self.range)
-        symbol = self._symbol()
+        owner = self.segment.owner
+        symbol = owner.symbol if owner is not None else self.function.symbol
         fix = None
         if finding.fix is not None:
             edits = tuple(TextEdit(self._locate(e.node)[1], e.text) for e in finding.fix.edits)
@@ -114,20 +115,3 @@ class _Placed:
             url,
             digest[:32],
         )
-
-    def _symbol(self) -> str:
-        """`MyOp.forward`, or the helper's name where the finding stands in one."""
-        for method in self.function.methods.values():
-            if method.definition.segment is self.segment:
-                return qualified(method.definition)
-        return qualified(self.segment.owner) if self.segment.owner is not None else self.function.name
-
-
-def qualified(made: Definition) -> str:
-    """The dotted name of a definition within its module."""
-    names = [made.name]
-    scope = made.scope
-    while scope.owner is not None:
-        names.append(scope.owner.name)
-        scope = scope.owner.scope
-    return ".".join(reversed(names))

@@ -177,12 +177,14 @@ class Method:
 class Function:
     """A `torch.autograd.Function` subclass with forward, setup_context and backward followed through.
 
-    `params` are the arguments of `apply` in order; a `*args` parameter stands last with `star` set. `tensors`: the arguments that are
+    `symbol` is its dotted name in the module. `params` are the arguments of `apply` in order; a `*args` parameter stands last with `star` set. `tensors`: the arguments that are
     surely tensors. `segments`: the parts of the file that were read. `kept`: the ctx attributes that something reads.
     `texts`: the tests that conditions speak of. `complete`: all its methods could be followed.
     """
 
     name: str
+    symbol: str
+    line: int
     params: list[Param] = field(default_factory=list)
     methods: dict[MethodName, Method] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)

@@ -33,6 +33,16 @@ class Definition:
     segment: Segment
 
     @property
+    def symbol(self) -> str:
+        """The dotted name within the module."""
+        names: list[str] = []
+        made: Definition | None = self
+        while made is not None:
+            names.append(made.name)
+            made = made.scope.owner
+        return ".".join(reversed(names))
+
+    @property
     def is_class(self) -> bool:
         return isinstance(self.node, ast.ClassDef)
 

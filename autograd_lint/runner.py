@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from autograd_lint.config import Config, Resolver
     from autograd_lint.diagnostic import Failure, Report
 
-# Following a chain of a thousand calls takes several frames for each of them.
-_RECURSION_LIMIT = 20_000
+# A chain of a thousand calls takes several frames for each of them; much beyond this the C stack is the limit.
+_RECURSION_LIMIT = 10_000
 # A second process pays for itself from about this many bytes of candidates on.
 _SHARE = 50_000
 _MOST_JOBS = 8

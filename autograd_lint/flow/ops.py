@@ -219,7 +219,7 @@ def _table(*groups: tuple[Op, str]) -> dict[str, Op]:
 
 # Methods of a tensor and functions of torch in one: those of the same name do the same.
 _TENSOR: Final = _table(
-    (Op(IS), "positive requires_grad_"),
+    (Op(IS), "positive"),
     (
         Op(VIEW),
         """adjoint as_strided as_subclass broadcast_to diagonal expand expand_as imag moveaxis movedim narrow permute select

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli import standin
@@ -27,7 +29,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def lint() -> Lint:
 
     def run(*args: str, stdin: bytes | None = None) -> Result:
-        result = CliRunner().invoke(cli, args, input=stdin, prog_name="autograd-lint")
+        # Since click 8.2 the two streams are always kept apart.
+        apart: dict[str, Any] = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+        result = CliRunner(**apart).invoke(cli, args, input=stdin, prog_name="autograd-lint")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result
