@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -10,7 +11,7 @@ from autograd_lint.flow.calls import TRANSPARENT, Arguments, inline, last_name
 from autograd_lint.flow.conditions import Atom, atom
 from autograd_lint.flow.env import CLOSED, LASTING, Env
 from autograd_lint.flow.interp import CTX, Closure, Frame, Interpreter, member
-from autograd_lint.flow.values import NOTHING, Hop, Relation, Value, bag, sequence, source
+from autograd_lint.flow.values import NOTHING, Alias, Hop, Relation, Value, bag, sequence, source
 from autograd_lint.model import Function, Method, MethodName, Param
 from autograd_lint.outline import Definition, check_depth
 from autograd_lint.settings import Settings
@@ -96,6 +97,8 @@ class _Analysis:
         values = [value for _, value in inputs]
         given = [*_owner(forward, self.made), *([CTX] if setup is None else []), *values]
         result = self._call(forward, given)
+        # What is returned becomes an output, which knows that it requires grad, also where it was saved.
+        self.env.own_flag(frozenset(a for a in _tensors(result) if a.relation is not Relation.IS or a.origin.kind == "fresh"))
         if setup is not None:
             arguments = sequence(values)
             if self.function.open_ended:
@@ -161,6 +164,12 @@ def _copied(value: Value, node: cst.Decorator, site: int, why: str) -> Value:
         for a in value.same
     )
     return replace(value, same=same)
+
+
+def _tensors(value: Value) -> Iterator[Alias]:
+    yield from value.same
+    for part in (*(p for shape in value.shapes for p in shape), *((value.elem,) if value.elem is not None else ())):
+        yield from _tensors(part)
 
 
 def _ordinary(node: cst.FunctionDef) -> list[cst.Param]:

@@ -125,6 +125,8 @@ def check(
         raise click.UsageError("`-` stands alone: stdin cannot be linted along with files")
     if stdin_filename is not None and not stdin:
         raise click.UsageError("--stdin-filename goes with `-`")
+    if show_files and stdin:
+        raise click.UsageError("--show-files is for paths")
 
     line = Options(**{name: value for name, value in said.items() if value is not None})
     resolver = Resolver(line, file=config_file, isolated=isolated)
@@ -134,7 +136,7 @@ def check(
 
         registry.validate([line.selection])
 
-    if show_files and not stdin:
+    if show_files:
         found, unreadable = files.collect(paths or (".",), resolver)
         _write("".join(f"{file.path}\n" for file in found), output_file)
         sys.exit(_complain(unreadable))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from autograd_lint.flow.conditions import FALSE, UNKNOWN, Atom, Condition
+from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Atom, Condition
 from autograd_lint.flow.values import Alias, Hop, Relation, Value
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from autograd_lint.outline import Definition
     from autograd_lint.source import Segment
 
+Node: TypeAlias = "cst.CSTNode"
 MethodName = Literal["forward", "setup_context", "backward"]
 
 
@@ -96,16 +97,6 @@ class NeedsName:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gate:
-    """An arm of a branch that runs only when some gradient is needed; `binds`: the names that it binds."""
-
-    node: cst.BaseExpression
-    place: Place
-    test: Condition
-    binds: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Creation:
     """A tensor is created with `requires_grad=flag`; `value` is the tensor."""
 
@@ -159,8 +150,8 @@ class Return:
         return self.slots[index] if index < len(self.slots) else self.node
 
 
-Event = FlagRead | FlagWrite | GradModeRead | NeedsRead | NeedsName | Gate | Creation | Use | Save | Store | Return
-E = TypeVar("E", FlagRead, FlagWrite, GradModeRead, NeedsRead, NeedsName, Gate, Creation, Use, Save, Store, Return)
+Event = FlagRead | FlagWrite | GradModeRead | NeedsRead | NeedsName | Creation | Use | Save | Store | Return
+E = TypeVar("E", FlagRead, FlagWrite, GradModeRead, NeedsRead, NeedsName, Creation, Use, Save, Store, Return)
 
 
 @dataclass(slots=True, eq=False)
@@ -212,6 +203,12 @@ class Function:
                 return p
         return None
 
+    @property
+    def context(self) -> str:
+        """What backward calls its context."""
+        backward = self.methods.get("backward")
+        return backward.ctx if backward is not None and backward.ctx else "ctx"
+
     def gradients(self, back: Return) -> tuple[Value, ...] | None:
         """What a return of backward gives, one value per argument; None where their number is not known."""
         if back.value.parts is not None:
@@ -228,6 +225,16 @@ class Function:
                 return UNKNOWN
             if index < len(parts):
                 when = when | (back.place.path & ~parts[index].none)
+        return when
+
+    def gradient_missing(self, index: int) -> Condition:
+        """When backward returns None for argument `index`; UNKNOWN where that cannot be told."""
+        when = FALSE
+        for back in self.of(Return, "backward"):
+            parts = self.gradients(back)
+            if parts is None:
+                return UNKNOWN
+            when = when | (back.place.path & (parts[index].none if index < len(parts) else TRUE))
         return when
 
     def say(self, condition: Condition) -> str:

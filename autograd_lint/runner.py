@@ -100,13 +100,13 @@ def _checker(candidates: Iterable[Candidate]) -> Callable[[Candidate], Report]:
     """Everything that is worth having before a fork: the engine, the rules, the settings."""
     from autograd_lint import engine, registry
 
-    setups = {
-        id(config): (registry.select(config.selections, preview=config.preview), config.settings)
-        for config in (candidate.config for candidate in candidates)
+    rules = {
+        config: registry.select(config.selections, preview=config.preview)
+        for config in {candidate.config for candidate in candidates}
     }
 
     def check(candidate: Candidate) -> Report:
-        return engine.check(candidate.source, candidate.path, *setups[id(candidate.config)])
+        return engine.check(candidate.source, candidate.path, rules[candidate.config], candidate.config.settings)
 
     return check
 

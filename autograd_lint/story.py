@@ -25,6 +25,22 @@ def code(node: cst.CSTNode) -> str:
     return text if len(text) <= MAX_CODE else f"{text[: MAX_CODE - 1]}…"
 
 
+def nodes_of(node: cst.CSTNode) -> set[cst.CSTNode]:
+    """A node and all that is inside it."""
+    out: set[cst.CSTNode] = set()
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        out.add(one)
+        todo.extend(one.children)
+    return out
+
+
+def names_of(node: cst.CSTNode) -> set[str]:
+    """The names that occur in it, attributes included."""
+    return {name for one in nodes_of(node) if isinstance(name := getattr(one, "value", None), str)}
+
+
 @dataclass(frozen=True, slots=True)
 class LostFlag:
     """A `requires_grad` read that need not be what the argument's is. `aliases`: all arguments the tensor may be or derive from.

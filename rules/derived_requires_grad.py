@@ -25,8 +25,8 @@ def _why(lost: LostFlag) -> str:
     if hop.kind == "decorator":
         return f"`{made}` passes on a copy of `{lost.worst.origin.name}` {hop.why}: then `{flag}` is False"
     if hop.relation is Relation.MAY_COPY:
-        view = "" if hop.otherwise is Relation.IS else ", else a view, which has the flag of its base"
-        return f"`{made}` is a copy {hop.why}{view}: then `{flag}` is False"
+        view = ", and a view of a base without grad when it comes from another Function that returned a view"
+        return f"`{made}` is a copy {hop.why}{view if hop.otherwise is Relation.VIEW else ''}: then `{flag}` is False"
     if hop.relation is Relation.DETACHED:
         return f"`{made}` is detached: `{flag}` is always False"
     return f"`{made}` is a new tensor, made without grad mode: `{flag}` is always False"

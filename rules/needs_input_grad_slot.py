@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_lint.api import Atom, Condition, Finding, Function, Gate, NeedsName, NeedsRead, Param, Return, Step, rule, story
+from autograd_lint.api import Finding, FlagRead, Function, NeedsName, NeedsRead, Node, Param, Return, Step, rule, story
 
 # Words in the name of a flag that do not say whose it is.
 FILLERS = frozenset("calc compute do does for grad gradient grads has if is need needed needs of require required requires want".split())
@@ -13,9 +13,10 @@ FILLERS = frozenset("calc compute do does for grad gradient grads has if is need
 @rule("AGL005", severity="warning")
 def check(fn: Function) -> Iterator[Finding]:
     if "forward" in fn.methods:
+        told: set[Node] = set()
         yield from _out_of_range(fn)
-        yield from _named_for_another(fn)
-        yield from _gated_on_another(fn)
+        yield from _named_for_another(fn, told)
+        yield from _gated_on_another(fn, told)
 
 
 def _out_of_range(fn: Function) -> Iterator[Finding]:
@@ -33,19 +34,18 @@ def _out_of_range(fn: Function) -> Iterator[Finding]:
             )
 
 
-def _named_for_another(fn: Function) -> Iterator[Finding]:
-    told: set[int] = set()
+def _named_for_another(fn: Function, told: set[Node]) -> Iterator[Finding]:
+    """One finding for a line, however many names it binds wrongly."""
     for name in fn.of(NeedsName):
-        meant = _meant(fn, name.name)
-        if meant is not None and meant.index != name.index and id(name.statement) not in told:
-            told.add(id(name.statement))
-            taken = fn.param(name.index)
+        meant, taken = _meant(fn, name.name), fn.param(name.index)
+        if meant is not None and taken is not None and meant is not taken and name.statement not in told:
+            told.add(name.statement)
             yield Finding(
                 name.node,
-                f"`{name.name}` is entry {name.index} of `needs_input_grad`, which is that of "
-                f"`{taken.name if taken else '?'}`; the entry of `{meant.name}` is {meant.index}",
+                f"`{name.name}` is entry {name.index} of `needs_input_grad`, which is that of `{taken.name}`; the entry of "
+                f"`{meant.name}` is {meant.index}",
                 (Step(meant.node, f"`{meant.name}` is argument {meant.index} of `apply`"), Step(name.node, "bound here")),
-                f"use `{_ctx(fn)}.needs_input_grad[{meant.index}]`",
+                f"use `{fn.context}.needs_input_grad[{meant.index}]`",
             )
 
 
@@ -58,51 +58,51 @@ def _meant(fn: Function, flag: str) -> Param | None:
     return None
 
 
-def _gated_on_another(fn: Function) -> Iterator[Finding]:
-    told: set[int] = set()
+def _gated_on_another(fn: Function, told: set[Node]) -> Iterator[Finding]:
     for slot in fn.params:
         given = fn.gradient_given(slot.index)
-        if slot.star or not given.known or not given.possible or _entry(given, slot.index) is not None:
+        asked = {a.key for a in given.atoms if a.kind == "needs"}
+        if slot.star or not given.known or slot.index in asked:
             continue
         for other in fn.params:
-            entry = _entry(given, other.index)
-            if entry is None or not given.implies(Condition((entry,), 0b10)):
+            if other.index not in asked or not given.implies(story.needs(other.index)):
                 continue
-            gate = _gate(fn, slot.index, entry)
-            if gate is None or id(gate.node) in told:
+            if not (fn.gradient_missing(slot.index) & ~story.needs(other.index)).possible:
+                continue  # backward does not get as far as its return
+            back, read = _read(fn, slot, other)
+            if read is None:
                 continue
-            told.add(id(gate.node))
-            yield Finding(
-                gate.node,
-                f"the gradient of `{slot.name}` is computed only when `{other.name}` needs one: with `{other.name}` frozen, "
-                f"`backward` returns None for argument {slot.index}",
-                (Step(gate.node, f"asks about argument {other.index}"), *_given_at(fn, slot.index)),
-                f"gate it on `{_ctx(fn)}.needs_input_grad[{slot.index}]`",
-            )
+            line = read.statement if isinstance(read, NeedsName) else read.node
+            if line not in told:
+                told.add(line)
+                yield Finding(
+                    read.node,
+                    f"the gradient of `{slot.name}` is computed only when `{other.name}` needs one: with `{other.name}` frozen, "
+                    f"`backward` returns None for argument {slot.index}",
+                    (
+                        Step(read.node, f"asks about argument {other.index}"),
+                        *([Step(back.slot(slot.index), f"returned for argument {slot.index}")] if back is not None else []),
+                    ),
+                    f"gate it on `{fn.context}.needs_input_grad[{slot.index}]`",
+                )
 
 
-def _entry(condition: Condition, index: int) -> Atom | None:
-    return next((a for a in condition.atoms if a.kind == "needs" and a.key == index), None)
+Read = NeedsRead | NeedsName | FlagRead
 
 
-def _gate(fn: Function, slot: int, entry: Atom) -> Gate | None:
-    """The test under which the gradient in this slot is bound."""
-    names = {_name(node) for back in fn.of(Return, "backward") for node in back.slots[slot : slot + 1]}
-    gates = [g for g in fn.of(Gate, "backward") if g.test.implies(Condition((entry,), 0b10))]
-    return next((g for g in gates if g.binds & names), None)
-
-
-def _name(node: object) -> str:
-    value = getattr(node, "value", "")
-    return value if isinstance(value, str) else ""
-
-
-def _given_at(fn: Function, slot: int) -> Iterator[Step]:
+def _read(fn: Function, slot: Param, other: Param) -> tuple[Return | None, Read | None]:
+    """Where the flag of the other argument is read that the gradient in this slot depends on."""
+    reads: list[Read] = [
+        *(r for r in fn.of(NeedsRead, "backward") if r.index == other.index),
+        *(n for n in fn.of(NeedsName) if n.index == other.index),
+        *(f for f in fn.of(FlagRead) if any(a.origin.index == other.index for a in f.tensor.inputs())),
+    ]
     for back in fn.of(Return, "backward"):
-        yield Step(back.slot(slot), f"returned for argument {slot}")
-        return
-
-
-def _ctx(fn: Function) -> str:
-    backward = fn.methods.get("backward")
-    return backward.ctx if backward is not None else "ctx"
+        gate = (fn.gradients(back) or ())[slot.index].gate
+        if gate is None:
+            continue
+        inside = story.nodes_of(gate)
+        for read in reads:
+            if read.node in inside or (isinstance(read, NeedsName) and read.name in story.names_of(gate)):
+                return back, read
+    return None, reads[0] if reads else None

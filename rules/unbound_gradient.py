@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_lint.api import FALSE, TRUE, Condition, Finding, Function, Gate, Return, Step, Use, rule, story
+from autograd_lint.api import FALSE, TRUE, Condition, Finding, Function, Step, Use, rule, story
 
 
 @rule("AGL006", severity="error")
@@ -36,9 +36,8 @@ def _finding(fn: Function, use: Use) -> Finding:
     bound = (~use.value.unbound).given(use.place.path)
     shown = story.code(use.node)
     error = "AttributeError" if shown != use.name else "UnboundLocalError"
-    wanted = {a for a in bound.atoms if a.kind == "needs"}
-    gates = [g for g in fn.of(Gate) if use.name in {n.lstrip(".") for n in g.binds} and wanted & {*g.test.atoms}]
-    steps = [Step(g.node, f"`{shown}` is bound only under this test") for g in gates[:1]]
+    gate = use.value.gate
+    steps = [Step(gate, f"`{shown}` is bound only under this test")] if gate is not None else []
     return Finding(
         use.node,
         f"`{shown}` is bound only where `{fn.say(bound)}` is true: elsewhere this use raises {error}",

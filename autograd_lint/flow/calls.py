@@ -439,11 +439,10 @@ def inline(
     if isinstance(body, cst.FunctionDef):
         if body.asynchronous is not None or _generates(run, body):
             return None
-        if id(body) not in run.entry:
-            names = _decorator_names(body)
-            if not names <= TRANSPARENT:
-                return None
-            grad = (env.grad or "enable_grad" in names) and not names & {"no_grad", "inference_mode"}
+        names = _decorator_names(body)
+        if id(body) not in run.entry and not names <= TRANSPARENT:
+            return None
+        grad = (env.grad or "enable_grad" in names) and not names & {"no_grad", "inference_mode"}
     calls = frame.calls if node is None or id(body) in run.entry else (*frame.calls, node)
     inner_frame = Frame(
         body,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition
-from autograd_lint.flow.values import UNBOUND, Alias, Value, merge
+from autograd_lint.flow.values import UNBOUND, Alias, Value, gated, merge
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 # Kept among the variables, under names that Python cannot have, so that branches join them like any other.
 RETURN = "<return>"
@@ -80,9 +84,19 @@ def join_envs(a: Env | None, b: Env | None) -> Env | None:
     return Env(out, path, a.grad or b.grad)
 
 
-def _own(value: Value, targets: frozenset[Alias]) -> Value:
-    from dataclasses import replace
+def join_arms(then: Env | None, other: Env | None, question: cst.BaseExpression, test: Condition) -> Env | None:
+    """Either arm of a branch. Values that now depend on which, and so on what gradient is needed, remember the question."""
+    out = join_envs(then, other)
+    if out is None or then is None or other is None or not any(a.kind == "needs" for a in test.atoms):
+        return out
+    for name, value in out.vars.items():
+        x, y = then.vars.get(name, UNBOUND), other.vars.get(name, UNBOUND)
+        if x is not y:
+            out.vars[name] = gated(value, (x, y), question)
+    return out
 
+
+def _own(value: Value, targets: frozenset[Alias]) -> Value:
     same, shapes, elem = value.same, value.shapes, value.elem
     if not same.isdisjoint(targets):
         same = frozenset(replace(a, own=True) if a in targets else a for a in same)

@@ -17,7 +17,7 @@ import libcst as cst
 
 from autograd_lint.flow import ops
 from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Atom, Condition, atom
-from autograd_lint.flow.env import LASTING, RETURN, Env, join_envs, narrowed, slot
+from autograd_lint.flow.env import LASTING, RETURN, Env, join_arms, join_envs, narrowed, slot
 from autograd_lint.flow.values import (
     NONE,
     NOTHING,
@@ -36,7 +36,6 @@ from autograd_lint.model import (
     Event,
     FlagRead,
     FlagWrite,
-    Gate,
     MethodName,
     NeedsName,
     NeedsRead,
@@ -262,37 +261,30 @@ class Interpreter:
         return env
 
     def _if(self, node: cst.If, env: Env, frame: Frame) -> Env | None:
-        out: Env | None = None
         rest: Env | None = env
         arm: cst.If | cst.Else | None = node
+        tests: list[tuple[cst.BaseExpression, Condition, Env | None]] = []
         while rest is not None and isinstance(arm, cst.If):
             before = rest.path
             test = self.test(arm.test, rest, frame)
             if rest.dead:
-                return out
+                rest = None
+                break
             left = len(frame.exits) + _open_jumps(frame)
-            then = self._arm(arm, test, rest, frame)
+            then = rest.where(test)
+            then = self.block(arm.body.body, then, frame) if then is not None else None
+            tests.append((arm.test, test, then))
             rest = rest.where(~test)
             if then is None and rest is not None and len(frame.exits) + _open_jumps(frame) == left:
                 # The arm raises: a guard. Its test is not needed to tell gradients apart.
                 if not all(a.kind in LASTING for a in test.atoms):
                     rest.path = before
-            out = join_envs(out, then)
             arm = arm.orelse
         if isinstance(arm, cst.Else):
             rest = self.block(arm.body.body, rest, frame)
-        return join_envs(out, rest)
-
-    def _arm(self, node: cst.If, test: Condition, env: Env, frame: Frame) -> Env | None:
-        then = env.where(test)
-        if then is None:
-            return None
-        at = len(self.events)
-        out = self.block(node.body.body, then, frame)
-        if any(a.kind == "needs" for a in test.atoms):
-            binds = frozenset(n for n, v in out.vars.items() if env.vars.get(n) is not v) if out is not None else frozenset()
-            self.events.insert(at, Gate(node.test, self.place(frame, env), test, binds))
-        return out
+        for question, test, then in reversed(tests):  # inside out, as the tests are asked
+            rest = join_arms(then, rest, question, test)
+        return rest
 
     def _loop(self, node: cst.For | cst.While, env: Env, frame: Frame, step: Callable[[Env], Env | None]) -> Env | None:
         """`step` runs the head and the body once; None from it means the body cannot be left at its end."""
@@ -573,16 +565,13 @@ class Interpreter:
 
     def _if_exp(self, node: cst.IfExp, env: Env, frame: Frame) -> Value:
         test = self.test(node.test, env, frame)
-        return self._either(test, node.body, node.orelse, env, frame)
-
-    def _either(self, test: Condition, then: cst.BaseExpression, other: cst.BaseExpression, env: Env, frame: Frame) -> Value:
-        out: Env | None = None
-        for condition, branch in ((test, then), (~test, other)):
+        arms: list[Env | None] = []
+        for condition, branch in ((test, node.body), (~test, node.orelse)):
             state = env.where(condition)
             if state is not None:
                 state.vars[RETURN] = self.eval(branch, state, frame)
-                out = join_envs(out, state)
-        return self._adopt(out, env)
+            arms.append(None if state is None or state.dead else state)
+        return self._adopt(join_arms(*arms, node.test, test), env)
 
     def _adopt(self, out: Env | None, env: Env) -> Value:
         """Let the state after the parts of an expression be the state, and give back the expression's value."""
@@ -862,7 +851,7 @@ class Interpreter:
                     continue  # a new tensor, and of nobody's
                 else:
                     own = op.relation is not Relation.DETACHED and (a.own or env.grad)
-                    out.add(replace(a.hop(kind, node, op.relation, op.when), relation=max(a.relation, op.relation), site=site, own=own))
+                    out.add(replace(a.hop(kind, node, op.relation, op.when, op.otherwise), relation=max(a.relation, op.relation), site=site, own=own))
         if not out:
             out.add(Alias(Origin("fresh", site), site=site, own=env.grad))
         value = Value(frozenset(out), deps)

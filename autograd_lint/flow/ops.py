@@ -34,11 +34,13 @@ class Op:
     """What a call returns of the closest of its operands, at the farthest: `x.conj()` is `x` or a view, hence a `VIEW`.
 
     `when` completes "`x.flatten(0, 1)` is a copy …" for a `MAY_COPY`, and "`x.conj()` is a view …" for a `VIEW` that may be `x`.
+    `otherwise`: the farthest that a `MAY_COPY` returns if it does not copy, the operand itself or a view.
     """
 
     relation: Relation
     kind: Kind = TENSOR
     when: str = ""
+    otherwise: Relation = Relation.IS
 
 
 class Dotted(str):
@@ -230,10 +232,11 @@ _TENSOR: Final = _table(
     (Op(VIEW, TENSOR, "if it has fewer dimensions"), "atleast_1d atleast_2d atleast_3d"),
     (Op(VIEW, SEQUENCE, "unless it already has the common shape"), "broadcast_tensors"),
     (
-        Op(MAY_COPY, TENSOR, "when its dimensions cannot be merged without one (a non-contiguous input)"),
+        Op(MAY_COPY, TENSOR, "when the input is not contiguous", VIEW),
         "flatten reshape reshape_as",
     ),
-    (Op(MAY_COPY, TENSOR, "unless it is already contiguous"), "contiguous ravel"),
+    (Op(MAY_COPY, TENSOR, "when the input is not contiguous"), "contiguous"),
+    (Op(MAY_COPY, TENSOR, "when the input is not contiguous", VIEW), "ravel"),
     (Op(MAY_COPY, TENSOR, "unless it already has that dtype and device"), "as_tensor to type_as"),
     (
         Op(MAY_COPY, TENSOR, "unless it already has that dtype"),
@@ -248,7 +251,7 @@ _TENSOR: Final = _table(
     (Op(MAY_COPY, TENSOR, "if its conjugate bit is set"), "resolve_conj"),
     (Op(MAY_COPY, TENSOR, "if its negative bit is set"), "resolve_neg"),
     (Op(MAY_COPY, TENSOR, "unless it drops nothing"), "alpha_dropout dropout feature_alpha_dropout feature_dropout"),
-    (Op(MAY_COPY, TENSOR, "unless it only reorders one operand"), "einsum"),
+    (Op(MAY_COPY, TENSOR, "unless it only reorders one operand", VIEW), "einsum"),
     (Op(MAY_COPY, TENSOR, "unless it has one operand"), "cartesian_prod"),
     (Op(DETACHED), "detach from_dlpack"),
     (Op(DETACHED, SEQUENCE), "unsafe_chunk unsafe_split unsafe_split_with_sizes"),
@@ -444,10 +447,10 @@ _SPECIAL: Final = _table(
 )
 
 _EINOPS: Final = _table(
-    (Op(MAY_COPY, TENSOR, "when its dimensions cannot be merged without one (a non-contiguous input)"), "rearrange"),
-    (Op(MAY_COPY, TENSOR, "when it repeats inside a dimension"), "repeat"),
-    (Op(MAY_COPY, TENSOR, "unless it reduces nothing"), "reduce"),
-    (Op(MAY_COPY, TENSOR, "unless it only reorders one operand"), "einsum"),
+    (Op(MAY_COPY, TENSOR, "when the input is not contiguous", VIEW), "rearrange"),
+    (Op(MAY_COPY, TENSOR, "when it repeats inside a dimension", VIEW), "repeat"),
+    (Op(MAY_COPY, TENSOR, "unless it reduces nothing", VIEW), "reduce"),
+    (Op(MAY_COPY, TENSOR, "unless it only reorders one operand", VIEW), "einsum"),
 )
 
 _EINOPS_BY_ARGUMENTS: Final[Mapping[str, Refine]] = {
@@ -474,8 +477,12 @@ _NAMESPACES: Final[Mapping[str, tuple[Mapping[str, Op], Mapping[str, Refine]]]] 
     "einops": (_EINOPS, _EINOPS_BY_ARGUMENTS),
 }
 
-# Names that only a tensor has. A process group has a `size`, `torch.Size` has `numel`, and a module has `to`, `half` and `cuda`.
-TENSOR_ATTRIBUTES: Final = _names(
+# Names that tell a tensor from a container: its own methods, but for those of containers, strings, numbers, modules (`to`, `half`) and
+# process groups (`size`).
+_SHARED: Final = frozenset(name for kind in (list, tuple, dict, set, str, bytes, int, float, complex) for name in dir(kind)) | _names(
+    "bfloat16 cpu cuda double float half numel requires_grad_ size to type xpu"
+)
+TENSOR_ATTRIBUTES: Final = frozenset(_TENSOR.keys() - _SHARED) | _names(
     """add_ contiguous data_ptr detach detach_ device dim div_ dtype element_size expand expand_as fill_ grad_fn index_select
     is_contiguous is_cuda is_leaf masked_fill masked_fill_ matmul mul_ narrow ndim ndimension new_empty new_full new_ones
     new_tensor new_zeros permute requires_grad scatter_ scatter_add scatter_add_ storage_offset stride sub_ transpose_ type_as
@@ -527,8 +534,8 @@ _SUBSCRIPT: Final[Mapping[Index, Op]] = {
     "none": Op(VIEW),
     "bool": Op(COPY),
     "list": Op(COPY),
-    "tensor": Op(MAY_COPY, TENSOR, "unless the index is a single integer"),
-    "unknown": Op(MAY_COPY, TENSOR, "when the index is a list, a mask or a tensor of indices"),
+    "tensor": Op(MAY_COPY, TENSOR, "unless the index is a single integer", VIEW),
+    "unknown": Op(MAY_COPY, TENSOR, "when the index is a list, a mask or a tensor of indices", VIEW),
 }
 
 

@@ -85,7 +85,8 @@ class Value:
     """`same`: the tensors it may be. `deps`: all it may be computed from. `shapes`: its elements, if a tuple or list, per known length.
 
     `elem`: any element of a container of unknown length. `none`, `unbound`, `truth`: when it is None, not bound, true.
-    `const`: a literal. `ref`: a function, module or class that the interpreter knows.
+    `const`: a literal. `ref`: a function, module or class that the interpreter knows. `gate`: the test that made it depend on whether a
+    gradient is needed if it is None or not, bound or not.
     """
 
     same: frozenset[Alias] = frozenset()
@@ -97,6 +98,7 @@ class Value:
     truth: Condition = UNKNOWN
     const: Hashable = None
     ref: Hashable = None
+    gate: cst.BaseExpression | None = field(default=None, compare=False, hash=False)
 
     @property
     def parts(self) -> tuple[Value, ...] | None:
@@ -133,7 +135,21 @@ def merge(a: Value, when_a: Condition, b: Value, when_b: Condition, care: Condit
         _truth(a, when_a, b, when_b, care),
         a.const if a.const == b.const and type(a.const) is type(b.const) else None,
         a.ref if a.ref == b.ref else None,
+        a.gate if a.gate is not None else b.gate,
     )
+
+
+def gated(value: Value, arms: tuple[Value, ...], gate: cst.BaseExpression) -> Value:
+    """Note the test at whose arms' end `value` was joined, if it now depends on it."""
+    if not value.none.atoms and not value.unbound.atoms and not value.shapes:
+        return value
+    if any(value == arm for arm in arms):
+        return value
+    shapes = value.shapes
+    if len(shapes) == 1 and all(len(arm.shapes) == 1 and len(arm.shapes[0]) == len(shapes[0]) for arm in arms):
+        shapes = (tuple(gated(p, tuple(a.shapes[0][i] for a in arms), gate) for i, p in enumerate(shapes[0])),)
+    depends = any(a.kind == "needs" for a in (*value.none.atoms, *value.unbound.atoms))
+    return replace(value, shapes=shapes, gate=gate if depends else value.gate)
 
 
 def _union(a: frozenset[Alias], b: frozenset[Alias]) -> frozenset[Alias]:

@@ -59,6 +59,7 @@ def test_version(lint: Lint) -> None:
         (["--output-format", "xml"], "xml"),
         (["-", "a.py"], "stands alone"),
         (["a.py", "--stdin-filename", "b.py"], "goes with `-`"),
+        (["-", "--show-files"], "is for paths"),
         (["--config", "c.toml", "--isolated"], "exclude each other"),
         (["-j", "-1"], "-1"),
     ],

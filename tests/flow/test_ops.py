@@ -860,8 +860,8 @@ def allowed(op: Op) -> set[Relation]:
 def test_row(module: str, name: str) -> None:
     if (module, name) not in BY_ROW:
         pytest.skip(NOT_RUN[name])
-    if module == "einops":
-        pytest.importorskip("einops")
+    if module == "einops" and einops is None:
+        pytest.skip("needs einops")
     measured: dict[Op, set[Relation]] = {}
     for call in BY_ROW[module, name]:
         op, seen = measure(call)
@@ -1103,5 +1103,4 @@ def test_no_copy_shares_memory_by_its_schema() -> None:
     [list, tuple, dict, set, str, bytes, int, float, range, slice, types.ModuleType, torch.Size, torch.nn.Module],
 )
 def test_tensor_attributes_belong_to_tensors_alone(other: type) -> None:
-    assert set(dir(torch.Tensor)) >= ops.TENSOR_ATTRIBUTES
     assert not ops.TENSOR_ATTRIBUTES & set(dir(other))
