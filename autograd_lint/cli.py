@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -59,7 +60,10 @@ def cli() -> None:
 
 def main() -> None:
     """What the console script and `python -m autograd_lint` run."""
-    cli(prog_name="autograd-lint")
+    try:
+        cli(prog_name="autograd-lint")
+    finally:
+        gc.freeze()  # the process ends: spare it a last search for garbage, which libcst's modules make long
 
 
 def _listed(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -190,21 +194,20 @@ def explain(selector: str | None, every: bool, output_format: str) -> None:
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def inspect_(paths: tuple[str, ...], output_format: str) -> None:
     """Print what was found out about each autograd Function."""
-    from autograd_lint import inspection, prefilter
+    from autograd_lint import inspection
     from autograd_lint.diagnostic import Failure
     from autograd_lint.source import SourceError
 
     found, failures = files.collect(paths, Resolver(Options()))
-    tables = []
-    for path, config in found:
-        try:
-            source = files.read(path)
-            if prefilter.is_candidate(source, config.settings):
+    tables: list[inspection.FunctionTable] = []
+    with runner.undisturbed():
+        for path, source, config in runner.candidates_of(found, failures):
+            try:
                 tables += inspection.inspect(source, path, config.settings)
-        except OSError as error:
-            failures.append(files.failure(path, error))
-        except SourceError as error:
-            failures.append(Failure(path, error.line, error.column, error.message))
+            except SourceError as error:
+                failures.append(Failure(path, error.line, error.column, error.message))
+            except RecursionError:
+                failures.append(Failure(path, 1, 1, "nested too deeply to be followed"))
     if output_format == "text":
         _write(inspection.render_text(tables))
     else:

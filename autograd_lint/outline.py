@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from autograd_lint.source import Segment, SourceError, Text
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 2500
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Definition:
     """A class or function of the file. `scope` is the one it stands in, `inner` the one it opens."""
 
@@ -41,6 +42,27 @@ class Definition:
             names.append(made.name)
             made = made.scope.owner
         return ".".join(reversed(names))
+
+    @cached_property
+    def decorators(self) -> frozenset[str]:
+        """Their last names."""
+        return frozenset(map(_last_name, self.node.decorator_list))
+
+    @cached_property
+    def suspends(self) -> bool:
+        """Is it a generator or a coroutine, whose body does not run when it is called?"""
+        if isinstance(self.node, ast.AsyncFunctionDef):
+            return True
+        if "yield" not in self.segment.code:
+            return False
+        todo: list[ast.AST] = list(self.node.body)
+        while todo:
+            one = todo.pop()
+            if isinstance(one, (ast.Yield, ast.YieldFrom)):
+                return True
+            if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+                todo.extend(ast.iter_child_nodes(one))
+        return False
 
     @property
     def is_class(self) -> bool:
@@ -110,6 +132,12 @@ def outline(text: Text, settings: Settings) -> Outline:
     classes: list[Definition] = []
     _collect(tree.body, scope, text, classes)
     return Outline(scope, [c for c in classes if _is_function(c, settings)])
+
+
+def _last_name(node: ast.expr) -> str:
+    while isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else "?"
 
 
 def _collect(body: Iterable[ast.stmt], scope: Scope, text: Text, classes: list[Definition]) -> None:
@@ -182,12 +210,26 @@ def bases(made: Definition) -> Iterator[Definition]:
 
 def check_depth(made: Definition) -> None:
     """Raises SourceError where a definition is nested more deeply than libcst's parser can take."""
-    if len(made.segment.code) < MAX_DEPTH:  # one level takes a character at least
-        return
-    todo: list[tuple[ast.AST, int]] = [(made.node, 1)]
-    while todo:
-        node, depth = todo.pop()
-        if depth > MAX_DEPTH:
-            line = getattr(node, "lineno", made.node.lineno)
-            raise SourceError(f"`{made.name}` is nested more than {MAX_DEPTH} levels deep", line)
-        todo.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+    for node in _flat(made.node, made.segment.longest_line):
+        todo: list[tuple[ast.AST, int]] = [(node, 1)]
+        while todo:
+            one, depth = todo.pop()
+            if depth > MAX_DEPTH:
+                raise SourceError(f"`{made.name}` is nested more than {MAX_DEPTH} levels deep", getattr(one, "lineno", node.lineno))
+            todo.extend((child, depth + 1) for child in ast.iter_child_nodes(one))
+
+
+def _flat(statement: ast.stmt, width: int) -> Iterator[ast.stmt | ast.expr]:
+    """The statements and headers of blocks that are long enough for deep nesting: a level takes a character at least."""
+    blocks = list(_blocks(statement))
+    parts: Iterable[ast.stmt | ast.expr] = [statement]
+    if blocks:
+        parts = (child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr))
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            parts = [*parts, *statement.args.defaults, *(d for d in statement.args.kw_defaults if d is not None)]
+    for part in parts:
+        if ((part.end_lineno or part.lineno) - part.lineno + 1) * width >= MAX_DEPTH:
+            yield part
+    for block in blocks:
+        for inner in block:
+            yield from _flat(inner, width)

@@ -42,9 +42,9 @@ class Run:
 
 def run(paths: Iterable[str], resolver: Resolver, *, jobs: int = 0) -> Run:
     """Lint files and folders. `jobs`: how many processes at most; 0 decides by the work there is. Raises ConfigError."""
-    with _undisturbed():
+    with undisturbed():
         found, unreadable = files.collect(paths, resolver)
-        candidates = _candidates(found, unreadable)
+        candidates = candidates_of(found, unreadable)
         result = _lint(candidates, jobs)
     result.files = len(found)
     if unreadable:
@@ -56,7 +56,7 @@ def run(paths: Iterable[str], resolver: Resolver, *, jobs: int = 0) -> Run:
 
 def run_text(source: bytes, path: str, config: Config) -> Run:
     """Lint a text that is in no file, under a name."""
-    with _undisturbed():
+    with undisturbed():
         result = _lint([Candidate(path, source, config)] if prefilter.is_candidate(source, config.settings) else [], jobs=1)
     result.files = 1
     return result
@@ -74,8 +74,8 @@ def _lint(candidates: Sequence[Candidate], jobs: int) -> Run:
     return Run(reports, {candidate.path: candidate.source for candidate in candidates}, candidates=len(candidates))
 
 
-def _candidates(found: Iterable[files.File], unreadable: list[Failure]) -> list[Candidate]:
-    """The files that may hold an autograd Function; one that is reached by two ways comes once."""
+def candidates_of(found: Iterable[files.File], unreadable: list[Failure]) -> list[Candidate]:
+    """The files that may hold an autograd Function, each once. Adds to `unreadable` those that cannot be read."""
     candidates: list[Candidate] = []
     seen: set[tuple[int, int] | str] = set()
     read, is_candidate = files.read, prefilter.is_candidate
@@ -88,7 +88,7 @@ def _candidates(found: Iterable[files.File], unreadable: list[Failure]) -> list[
         except OSError as error:
             unreadable.append(files.failure(path, error))
             continue
-        # Hard links are files of their own.
+        # A file may be reached by several links. Hard links are files of their own.
         identity = (status.st_dev, status.st_ino) if status.st_nlink == 1 else os.path.realpath(path)
         if identity not in seen:
             seen.add(identity)
@@ -245,7 +245,7 @@ def _signal_name(number: int) -> str:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Without garbage collection (four fifths of the time it takes with it) and with room for deep syntax trees."""
     limit, collecting = sys.getrecursionlimit(), gc.isenabled()
     gc.disable()

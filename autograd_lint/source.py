@@ -77,6 +77,10 @@ class Segment:
         return "".join(self._text.lines[self.first - 1 : self.last])
 
     @cached_property
+    def longest_line(self) -> int:
+        return max(map(len, self.code.splitlines()), default=0)
+
+    @cached_property
     def _nested(self) -> bool:
         return self.code[:1] in (" ", "\t", "\f")
 

@@ -27,13 +27,9 @@ def code(node: cst.CSTNode) -> str:
 
 def nodes_of(node: cst.CSTNode) -> set[cst.CSTNode]:
     """A node and all that is inside it."""
-    out: set[cst.CSTNode] = set()
-    todo = [node]
-    while todo:
-        one = todo.pop()
-        out.add(one)
-        todo.extend(one.children)
-    return out
+    from autograd_lint.tree import descendants
+
+    return set(descendants(node))
 
 
 def names_of(node: cst.CSTNode) -> set[str]:

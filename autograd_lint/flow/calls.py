@@ -15,6 +15,10 @@ from autograd_lint.flow.values import NOTHING, Alias, Origin, Relation, Value, b
 from autograd_lint.model import Creation, GradModeRead, Save
 from autograd_lint.outline import Definition, Scope
 from autograd_lint.source import SourceError
+from autograd_lint.tree import descendants
+
+# Helpers of so many lines are parsed even if they get no tensor: one may ask for grad mode.
+SHORT = 12
 
 NO_KEYWORDS = Value(ref=Marker("{}"), truth=FALSE)
 
@@ -197,13 +201,10 @@ def _function(run: Interpreter, dotted: str, node: cst.Call, given: Arguments, e
 
 def _applies(node: cst.CSTNode) -> bool:
     """Does it call `apply` of something?"""
-    todo = [node]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, cst.Call) and isinstance(one.func, cst.Attribute) and one.func.attr.value == "apply":
-            return True
-        todo.extend(one.children)
-    return False
+    return any(
+        isinstance(one, cst.Call) and isinstance(one.func, cst.Attribute) and one.func.attr.value == "apply"
+        for one in descendants(node)
+    )
 
 
 # -- ctx ----------------------------------------------------------------------------------------------------------------------
@@ -420,6 +421,8 @@ def inline(
     """Run a function of the file on these arguments, decorators included; None where that cannot be seen through."""
     target = function.ref
     if isinstance(target, Definition):
+        if target.segment not in run.segments and not _worth_parsing(target, given):
+            return None
         body: cst.FunctionDef | cst.Lambda = _definition(run, target)
         outer_frame, scope, outer = None, target.inner, ()
         segment = target.segment
@@ -437,7 +440,7 @@ def inline(
         return None
     grad = env.grad
     if isinstance(body, cst.FunctionDef):
-        if body.asynchronous is not None or _generates(run, body):
+        if target.suspends if isinstance(target, Definition) else _suspends(run, body):
             return None
         names = _decorator_names(body)
         if id(body) not in run.entry and not names <= TRANSPARENT:
@@ -500,23 +503,31 @@ def last_name(node: cst.BaseExpression) -> str:
     return node.value if isinstance(node, cst.Name) else "?"
 
 
-def _generates(run: Interpreter, node: cst.FunctionDef) -> bool:
-    """Is it a generator?"""
+def _worth_parsing(made: Definition, given: Arguments) -> bool:
+    """Can a helper be followed, and does it get anything whose story matters? Short ones are always looked at."""
+    if not made.decorators <= TRANSPARENT or made.suspends:
+        return False
+    return made.segment.last - made.segment.first < SHORT or any(map(_matters, given.values()))
+
+
+def _matters(value: Value) -> bool:
+    """Has it to do with an argument, a gradient, a flag, ctx or a function?"""
+    if any(a.origin.kind != "fresh" for a in value.same) or any(a.kind in ("needs", "flag") for a in value.truth.atoms):
+        return True
+    if value.ref is not None and not isinstance(value.ref, str):
+        return True
+    item = element(value)
+    return item is not None and _matters(item)
+
+
+def _suspends(run: Interpreter, node: cst.FunctionDef) -> bool:
+    """Is a nested function a generator or a coroutine?"""
+    if node.asynchronous is not None:
+        return True
     known = run.generators.get(id(node))
     if known is None:
-        known = run.generators[id(node)] = _has_yield(node.body)
+        known = run.generators[id(node)] = any(isinstance(one, cst.Yield) for one in descendants(node.body, into=False))
     return known
-
-
-def _has_yield(node: cst.CSTNode) -> bool:
-    todo = [node]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, cst.Yield):
-            return True
-        if not isinstance(one, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
-            todo.extend(one.children)
-    return False
 
 
 def _bind(

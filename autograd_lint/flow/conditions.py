@@ -165,15 +165,23 @@ def _expand(c: Condition, atoms: tuple[Atom, ...]) -> int:
     """The table of `c` over more atoms."""
     if c.atoms == atoms:
         return c.table
-    table, at = c.table, 0
-    own = c.atoms
-    out = 0
-    places = [atoms.index(a) for a in own]
-    for i in range(1 << len(atoms)):
-        at = 0
-        for k, p in enumerate(places):
-            at |= ((i >> p) & 1) << k
-        out |= ((table >> at) & 1) << i
+    table, own = c.table, 0
+    for k, atom in enumerate(atoms):
+        if own < len(c.atoms) and c.atoms[own] == atom:
+            own += 1
+        else:
+            table = _insert(table, k, len(c.atoms) + k - own)
+    return table
+
+
+@lru_cache(maxsize=1 << 16)
+def _insert(table: int, k: int, atoms: int) -> int:
+    """The same over one atom more, which does not matter, in place `k`."""
+    out, width = 0, 1 << k
+    block = (1 << width) - 1
+    for i in range(1 << (atoms - k)):
+        part = (table >> (i * width)) & block
+        out |= (part | part << width) << (2 * i * width)
     return out
 
 
@@ -193,11 +201,13 @@ def _reduce(atoms: tuple[Atom, ...], table: int) -> Condition:
     return Condition(atoms, table)
 
 
+@lru_cache(maxsize=1 << 16)
 def _drop(table: int, k: int, atoms: int) -> int:
-    out = 0
-    for i in range(1 << (atoms - 1)):
-        low, high = i & ((1 << k) - 1), i >> k
-        out |= ((table >> (low | (high << (k + 1)))) & 1) << i
+    """The same without atom `k`, which does not matter."""
+    out, width = 0, 1 << k
+    block = (1 << width) - 1
+    for i in range(1 << (atoms - 1 - k)):
+        out |= ((table >> (2 * i * width)) & block) << (i * width)
     return out
 
 

@@ -46,6 +46,7 @@ from autograd_lint.model import (
 )
 from autograd_lint.outline import Definition, Scope
 from autograd_lint.source import Segment
+from autograd_lint.tree import children, descendants, is_expression
 
 if TYPE_CHECKING:
     import ast
@@ -490,8 +491,8 @@ class Interpreter:
     def _any(self, node: cst.CSTNode, env: Env, frame: Frame) -> Value:
         """Anything else: an unknown value computed from what is inside."""
         deps: frozenset[Origin] = frozenset()
-        for child in node.children:
-            inner = self.eval(child, env, frame) if isinstance(child, cst.BaseExpression) else self._any(child, env, frame)
+        for child in children(node):
+            inner = self.eval(cast("cst.BaseExpression", child), env, frame) if is_expression(child) else self._any(child, env, frame)
             deps |= inner.deps
         return self.plain(node, frame, deps)
 
@@ -951,7 +952,7 @@ def _captured(node: cst.CSTNode) -> Iterator[str]:
         yield node.name.value
     if isinstance(node, cst.MatchMapping) and node.rest is not None:
         yield node.rest.value
-    for child in node.children:
+    for child in children(node):
         yield from _captured(child)
 
 
@@ -964,25 +965,11 @@ def _targets(part: cst.CompFor | None) -> set[str]:
 
 
 def _names(node: cst.CSTNode) -> set[str]:
-    out: set[str] = set()
-    todo = [node]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, cst.Name):
-            out.add(one.value)
-        todo.extend(one.children)
-    return out
+    return {one.value for one in descendants(node) if isinstance(one, cst.Name)}
 
 
 def _walrus(node: cst.CSTNode) -> set[str]:
-    out: set[str] = set()
-    todo: list[cst.CSTNode] = [node]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, cst.NamedExpr) and isinstance(one.target, cst.Name):
-            out.add(one.target.value)
-        todo.extend(one.children)
-    return out
+    return {one.target.value for one in descendants(node) if isinstance(one, cst.NamedExpr) and isinstance(one.target, cst.Name)}
 
 
 def _nonlocals(node: cst.FunctionDef) -> Iterator[str]:

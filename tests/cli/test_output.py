@@ -7,6 +7,7 @@ import unicodedata
 
 import pytest
 
+from autograd_lint.api import Severity
 from autograd_lint.diagnostic import Diagnostic, Failure, FlowStep, Position, Range, Report, TextEdit, TextFix
 from autograd_lint.output import Style, render
 
@@ -112,7 +113,7 @@ def test_nothing_is_wider_than_the_terminal(width: int) -> None:
 
 
 @pytest.mark.parametrize("severity", ["warning", "note"])
-def test_the_level_is_said_where_it_is_no_error(severity: str) -> None:
+def test_the_level_is_said_where_it_is_no_error(severity: Severity) -> None:
     shown = show(OP, dataclasses.replace(WHOLE, severity=severity))
     assert shown.startswith(f"op.py:7:20: AGL001 derived-requires-grad ({severity}): ")
 
@@ -225,7 +226,8 @@ def test_concise() -> None:
     ],
 )
 def test_the_last_line(severities: str, failures: int, says: str) -> None:
-    reports = [Report("op.py", [dataclasses.replace(WHOLE, severity=severity) for severity in severities.split()])]
+    found = [finding(WHOLE.range, severity=severity) for severity in severities.split()]
+    reports = [Report("op.py", found)]
     reports += [Report("bad.py", failures=[Failure("bad.py", 1, 1, "one"), Failure("bad.py", 2, 1, "two")])] * failures
     for output_format in ("full", "concise"):
         assert render(output_format, reports, {}, Style()).splitlines()[-1] == says

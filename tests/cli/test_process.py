@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -132,3 +133,45 @@ def test_an_interrupt() -> None:
 
 def test_module_and_script_are_the_same() -> None:
     assert run("--version").stdout.startswith(b"autograd-lint ")
+
+
+def test_inspect() -> None:
+    Path("good.py").write_text(FUNCTION)
+    Path("none.py").write_text("class Function: ...\n")
+    Path("bad.py").write_text(FUNCTION + "  oops\n")
+    assert b"Scale" in run("inspect", "good.py").stdout
+    assert run("inspect", "none.py").stdout == b""
+    assert [table["symbol"] for table in json.loads(run("inspect", ".", "--output-format", "json").stdout)] == ["Scale"]
+    assert json.loads(run("inspect", "none.py", "--output-format", "json").stdout) == []
+    bad = run("inspect", "bad.py", "good.py", "missing.py")
+    assert (bad.returncode, b"Scale" in bad.stdout) == (2, True)
+    assert b"bad.py:13:" in bad.stderr
+    assert b"missing.py:1:1: error: No such file" in bad.stderr
+
+
+def test_a_deep_but_legal_chain() -> None:
+    Path("deep.py").write_text(FUNCTION.replace("x * factor", "x" + ".abs()" * 1000))
+    done = run("deep.py")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_hostile_files_do_not_stop_the_run() -> None:
+    for name, text in {
+        "sum": "x" + " + x" * 10_000,
+        "parens": "(" * 3000 + "x" + ")" * 3000,
+        "chain": "x" + ".a()" * 5000,
+    }.items():
+        Path(f"{name}.py").write_text(FUNCTION.replace("x * factor", text))
+    Path("zero.py").write_bytes(FUNCTION.encode() + b"\0")
+    Path("bytes.py").write_bytes(FUNCTION.encode() + b"# \xff\n")
+    Path("good.py").write_text(FUNCTION)
+    done = run("-v", ".")
+    assert done.returncode == 2
+    assert {line.split(b":")[0] for line in done.stderr.splitlines()[:-1]} == {
+        b"bytes.py",
+        b"chain.py",
+        b"parens.py",
+        b"sum.py",
+        b"zero.py",
+    }
+    assert b"Traceback" not in done.stderr

@@ -19,6 +19,7 @@ from autograd_lint.flow.values import Relation
 
 IS, VIEW, MAY_COPY, DETACHED, COPY = Relation
 Origin = tuple[str, int]
+What = Literal["return", "flag", "store"]
 Place = tuple[int, int]  # Line and column, both from 1.
 
 
@@ -29,6 +30,7 @@ class World:
         self.needs = needs
         self.random = random.Random(seed)
         self.seen: list[Seen] = []
+        self.read: set[tuple[int, str]] = set()
 
     def tensor(self, links: dict[Origin, Relation]) -> Tensor:
         return Tensor(self, links)
@@ -146,7 +148,7 @@ class Context:
 class Seen:
     """A value at a place of the source that something was recorded about."""
 
-    what: Literal["return", "flag", "store"]
+    what: What
     place: Place
     value: object
 
@@ -168,7 +170,7 @@ class Program:
 
     def run(self, world: World, arguments: list[object]) -> Missing | None:
         """forward, then backward; what was seen is in `world.seen`."""
-        namespace: dict[str, Any] = {"torch": _TorchModule(world), "_see": self._see(world), "_choose": world.random.random}
+        namespace: dict[str, Any] = {"torch": _TorchModule(world), "_see": _see(world), "_read": _read(world)}
         ctx = Context()
         ctx.needs_input_grad = world.needs
         with contextlib.suppress(ValueError, TypeError, IndexError):  # what the program raises, and what it does by mistake
@@ -177,19 +179,25 @@ class Program:
                 made = namespace["F"]
                 made.forward(ctx, *arguments)
                 made.backward(ctx, world.tensor({("grad", 0): IS}))
-            except (UnboundLocalError, AttributeError) as error:
-                missing = _missing(error)
-                if missing is None:
-                    raise
-                return missing
+            except (NameError, AttributeError) as error:
+                return _missing(error)
         return None
 
-    def _see(self, world: World) -> Callable[[Literal["return", "flag", "store"], int, int, Any], Any]:
-        def see(what: Literal["return", "flag", "store"], line: int, column: int, value: Any) -> Any:
-            world.seen.append(Seen(what, (line, column), list(value) if isinstance(value, list) else value))
-            return value
 
-        return see
+def _see(world: World) -> Callable[[What, int, int, Any], Any]:
+    def see(what: What, line: int, column: int, value: Any) -> Any:
+        world.seen.append(Seen(what, (line, column), list(value) if isinstance(value, list) else value))
+        return value
+
+    return see
+
+
+def _read(world: World) -> Callable[[int, str, Any], Any]:
+    def read(line: int, name: str, value: Any) -> Any:
+        world.read.add((line, name))
+        return value
+
+    return read
 
 
 class _Base:
@@ -207,6 +215,15 @@ class _Instrument(ast.NodeTransformer):
     def _seen(self, what: str, node: ast.stmt | ast.expr, value: ast.expr) -> ast.expr:
         place = [ast.Constant(part) for part in (what, node.lineno, node.col_offset + 1)]
         return ast.copy_location(ast.Call(ast.Name("_see", ast.Load()), [*place, value], []), value)
+
+    def visit_Import(self, node: ast.Import) -> None:  # noqa: N802
+        """`torch` is ours."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        place = ast.Constant(node.lineno), ast.Constant(node.id)
+        return ast.copy_location(ast.Call(ast.Name("_read", ast.Load()), [*place, node], []), node)
 
     def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: N802
         self.generic_visit(node)
