@@ -36,7 +36,10 @@ Check = Callable[[Function], Iterator[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A check and what is said about it; `page` is the Markdown file beside it."""
+    """A check and what is said about it; `page` is the Markdown file beside it.
+
+    `mentions`: words of which a file has at least one if the rule has anything to say about it; none: any file.
+    """
 
     code: str
     name: str
@@ -45,13 +48,19 @@ class Rule:
     preview: bool
     fix: Safety | None
     page: Path
+    mentions: tuple[str, ...] = ()
 
 
 RULES: dict[str, Rule] = {}
 
 
 def rule(
-    code: str, *, severity: Severity = "error", preview: bool = False, fix: Safety | None = None
+    code: str,
+    *,
+    severity: Severity = "error",
+    preview: bool = False,
+    fix: Safety | None = None,
+    mentions: tuple[str, ...] = (),
 ) -> Callable[[Check], Check]:
     """Register a check. The module's name is the rule's name, the `.md` file beside it is its page.
 
@@ -63,7 +72,7 @@ def rule(
         name = file.stem.replace("_", "-")
         if code in RULES and RULES[code].name != name:
             raise ValueError(f"{code} is taken by {RULES[code].name}")
-        RULES[code] = Rule(code, name, check, severity, preview, fix, file.with_suffix(".md"))
+        RULES[code] = Rule(code, name, check, severity, preview, fix, file.with_suffix(".md"), mentions)
         return check
 
     return register

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from autograd_lint.settings import FUNCTION_BASES, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autograd_lint.api import Rule
 
 # A class whose bases name something that ends in "Function", or a name that becomes another name for it. Every pattern begins with
 # a literal, which the regex engine finds many times faster than a class of characters.
 _SUBCLASS = re.compile(rb"class\s+\w+\s*(?:\[[^\]]*\]\s*)?\((?:[^)]*|[^:]*)Function")
 _ALIAS = re.compile(rb"Function(?:\s+as\s|\s*(?:#[^\r\n]*)?(?:[\r\n;]|$))")
+
+
+def has_a_say(source: bytes, rules: Iterable[Rule]) -> bool:
+    """False only where surely none of these rules has anything to say about the file."""
+    return any(not rule.mentions or any(word.encode() in source for word in rule.mentions) for rule in rules)
 
 
 def is_candidate(source: bytes, settings: Settings) -> bool:

@@ -14,6 +14,7 @@ from autograd_lint import files, prefilter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from autograd_lint.api import Rule
     from autograd_lint.config import Config, Resolver
     from autograd_lint.diagnostic import Failure, Report
 
@@ -65,13 +66,23 @@ def run_text(source: bytes, path: str, config: Config) -> Run:
 def _lint(candidates: Sequence[Candidate], jobs: int) -> Run:
     if not candidates:
         return Run()
-    check = _checker(candidates)
+    rules = _rules(candidates)
+    concerned = [c for c in candidates if prefilter.has_a_say(c.source, rules[c.config])]
+    if not concerned:
+        return Run(candidates=len(candidates))
+    check = _checker(rules)
+    result = _reports(check, concerned, jobs)
+    result.candidates = len(candidates)
+    return result
+
+
+def _reports(check: Callable[[Candidate], Report], candidates: Sequence[Candidate], jobs: int) -> Run:
     jobs = min(jobs or _jobs_for(candidates), len(candidates))
     if jobs > 1 and hasattr(os, "fork"):
         reports = _in_processes(check, candidates, jobs)
     else:
         reports = [check(candidate) for candidate in candidates]
-    return Run(reports, {candidate.path: candidate.source for candidate in candidates}, candidates=len(candidates))
+    return Run(reports, {candidate.path: candidate.source for candidate in candidates})
 
 
 def candidates_of(found: Iterable[files.File], unreadable: list[Failure]) -> list[Candidate]:
@@ -96,14 +107,16 @@ def candidates_of(found: Iterable[files.File], unreadable: list[Failure]) -> lis
     return candidates
 
 
-def _checker(candidates: Iterable[Candidate]) -> Callable[[Candidate], Report]:
-    """Everything that is worth having before a fork: the engine, the rules, the settings."""
-    from autograd_lint import engine, registry
+def _rules(candidates: Iterable[Candidate]) -> dict[Config, tuple[Rule, ...]]:
+    from autograd_lint import registry
 
-    rules = {
-        config: registry.select(config.selections, preview=config.preview)
-        for config in {candidate.config for candidate in candidates}
-    }
+    configs = {candidate.config for candidate in candidates}
+    return {config: registry.select(config.selections, preview=config.preview) for config in configs}
+
+
+def _checker(rules: dict[Config, tuple[Rule, ...]]) -> Callable[[Candidate], Report]:
+    """Everything that is worth having before a fork: the engine, the rules, the settings."""
+    from autograd_lint import engine
 
     def check(candidate: Candidate) -> Report:
         return engine.check(candidate.source, candidate.path, rules[candidate.config], candidate.config.settings)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_lint.api import Finding, Function, LostFlag, Relation, rule, story
 
 
-@rule("AGL001", severity="error")
+@rule("AGL001", severity="error", mentions=("requires_grad",))
 def check(fn: Function) -> Iterator[Finding]:
     for lost in story.lost_flags(fn):
         if lost.worst.relation > Relation.VIEW:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_lint.api import Finding, Function, GradModeRead, Step, rule, story
 
 
-@rule("AGL004", severity="error")
+@rule("AGL004", severity="error", mentions=("is_grad_enabled",))
 def check(fn: Function) -> Iterator[Finding]:
     for read in fn.of(GradModeRead, "forward", "setup_context"):
         if not read.place.grad_enabled and not read.place.idle:

@@ -10,7 +10,7 @@ from autograd_lint.api import Finding, FlagRead, Function, NeedsName, NeedsRead,
 FILLERS = frozenset("calc compute do does for grad gradient grads has if is need needed needs of require required requires want".split())
 
 
-@rule("AGL005", severity="warning")
+@rule("AGL005", severity="warning", mentions=("needs_input_grad", "requires_grad"))
 def check(fn: Function) -> Iterator[Finding]:
     if "forward" in fn.methods:
         told: set[Node] = set()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_lint.api import Alias, Creation, Finding, FlagWrite, Function, Relation, Return, Step, Value, rule, story
 
 
-@rule("AGL009", severity="warning")
+@rule("AGL009", severity="warning", mentions=("requires_grad",))
 def check(fn: Function) -> Iterator[Finding]:
     for event in fn.of(Creation, "forward"):
         yield from _report(fn, event, event.value, event.flag)

@@ -11,7 +11,7 @@ from autograd_lint.api import Alias, Finding, FlagWrite, Function, Relation, Ret
 DERIVED = (Relation.VIEW, Relation.MAY_COPY, Relation.COPY)
 
 
-@rule("AGL003", severity="warning")
+@rule("AGL003", severity="warning", mentions=("requires_grad",))
 def check(fn: Function) -> Iterator[Finding]:
     for write in fn.of(FlagWrite):
         derived = [a for a in write.tensor.inputs() if a.relation in DERIVED and not a.own]

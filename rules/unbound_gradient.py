@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_lint.api import FALSE, TRUE, Condition, Finding, Function, Step, Use, rule, story
 
 
-@rule("AGL006", severity="error")
+@rule("AGL006", severity="error", mentions=("needs_input_grad", "requires_grad"))
 def check(fn: Function) -> Iterator[Finding]:
     for use in fn.of(Use):
         if use.name == "saved_tensors":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_lint.api import Finding, Function, Relation, rule, story
 
 
-@rule("AGL002", severity="warning")
+@rule("AGL002", severity="warning", mentions=("requires_grad",))
 def check(fn: Function) -> Iterator[Finding]:
     for lost in story.lost_flags(fn):
         if lost.worst.relation is Relation.VIEW:
