@@ -140,7 +140,9 @@ class _Analysis:
         for decorator in reversed(method.node.decorators):
             node, name = decorator.decorator, last_name(decorator.decorator)
             arguments = node.args if isinstance(node, cst.Call) else ()
-            if name in ("custom_fwd", "amp_custom_fwd") and any(a.keyword and a.keyword.value == "cast_inputs" for a in arguments):
+            if name in ("custom_fwd", "amp_custom_fwd") and any(
+                a.keyword and a.keyword.value == "cast_inputs" for a in arguments
+            ):
                 given = [_copied(v, decorator, run.site(decorator, frame), "under autocast") for v in given]
             if name in TRANSPARENT:
                 continue

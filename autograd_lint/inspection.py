@@ -117,7 +117,7 @@ def _returned(fn: Function, back: Return, param: Param) -> str:
 
 
 def _render(table: FunctionTable) -> str:
-    rows = [HEADINGS]
+    rows: list[tuple[str, ...]] = [HEADINGS]
     for row in table.arguments:
         cells = (row.argument, str(row.index), row.becomes, row.saved, row.gates, (row.given,), row.returned)
         lines = [c if isinstance(c, tuple) else (c,) for c in cells]

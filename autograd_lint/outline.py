@@ -216,7 +216,9 @@ def check_depth(made: Definition) -> None:
         while todo:
             one, depth = todo.pop()
             if depth > MAX_DEPTH:
-                raise SourceError(f"`{made.name}` is nested more than {MAX_DEPTH} levels deep", getattr(one, "lineno", node.lineno))
+                raise SourceError(
+                    f"`{made.name}` is nested more than {MAX_DEPTH} levels deep", getattr(one, "lineno", node.lineno)
+                )
             todo.extend((child, depth + 1) for child in ast.iter_child_nodes(one))
 
 

@@ -20,18 +20,20 @@ def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind) if f.name not in _LAYOUT and not f.name.startswith("whitespace"))
 
 
-@cache
-def _is_node(kind: type) -> bool:
-    return issubclass(kind, cst.CSTNode)
+_KNOWN: dict[tuple[type, type], bool] = {}
 
 
-@cache
-def _is_expression(kind: type) -> bool:
-    return issubclass(kind, cst.BaseExpression)
+def _is_a(thing: object, base: type) -> bool:
+    """`isinstance`, which is slow for libcst's abstract classes."""
+    key = (type(thing), base)
+    known = _KNOWN.get(key)
+    if known is None:
+        known = _KNOWN[key] = isinstance(thing, base)
+    return known
 
 
 def is_expression(node: cst.CSTNode) -> bool:
-    return _is_expression(type(node))
+    return _is_a(node, cst.BaseExpression)
 
 
 def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -39,8 +41,8 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     for name in _fields(type(node)):
         value = getattr(node, name)
         if isinstance(value, (tuple, list)):
-            yield from (one for one in value if _is_node(type(one)))
-        elif _is_node(type(value)):
+            yield from (one for one in value if _is_a(one, cst.CSTNode))
+        elif _is_a(value, cst.CSTNode):
             yield value
 
 

@@ -49,9 +49,10 @@ def cost(command: Command, *, status: Sequence[int] = (0,)) -> Cost:
     return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10))
 
 
-def in_turn(*commands: Command, runs: int, status: Sequence[int] = (0,)) -> list[tuple[Cost, ...]]:
-    """A B A B …: what each costs in each round, after one round that does not count."""
-    return [tuple(cost(command, status=status) for command in commands) for _ in range(runs + 1)][1:]
+def in_turn(*commands: Command, runs: int, warm_up: int = 1, status: Sequence[int] = (0,)) -> list[tuple[Cost, ...]]:
+    """A B A B …: what each costs in each round, after rounds that do not count."""
+    rounds = [tuple(cost(command, status=status) for command in commands) for _ in range(warm_up + runs)]
+    return rounds[warm_up:]
 
 
 def _digits(value: float) -> str:

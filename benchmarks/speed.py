@@ -30,7 +30,7 @@ LIGER = "liger-kernel==0.8.5"
 PEERS = ("ruff==0.17.6", "torchfix==0.7.0", "fixit==2.2.1")
 
 CANDIDATE = "liger_kernel/ops/fused_linear_scaled_cross_entropy.py"  # 497 lines, with a Function
-SLOW = 3  # runs, at most, of a command that takes a minute
+SLOW = 3  # runs, at most, where the peer takes a minute; no warm-up would change that
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,11 @@ class Lab:
     def fixit(self, path: Path) -> Command:
         return [self.peers / "fixit", "--rules", "fixit.rules.use_fstring:UseFstring", "lint", path]
 
-    def versus(self, ours: Command, theirs: Command, *, runs: int = 0) -> list[tuple[Cost, ...]]:
-        return in_turn(ours, theirs, runs=runs or self.runs, status=(0, 2))
+    def versus(self, ours: Command, theirs: Command) -> list[tuple[Cost, ...]]:
+        return in_turn(ours, theirs, runs=self.runs, status=(0, 2))
+
+    def versus_slow(self, ours: Command, theirs: Command) -> list[tuple[Cost, ...]]:
+        return in_turn(ours, theirs, runs=min(self.runs, SLOW), warm_up=0, status=(0, 2))
 
 
 Goal = Callable[[Lab], Iterator[Row]]
@@ -135,14 +138,14 @@ def g3(lab: Lab) -> Iterator[Row]:
 @goal
 def g4(lab: Lab) -> Iterator[Row]:
     folder = lab.text(LIGER)
-    pairs = lab.versus(lab.lint(folder), lab.torchfix(folder), runs=min(lab.runs, SLOW))
+    pairs = lab.versus_slow(lab.lint(folder), lab.torchfix(folder))
     yield Row("Liger-Kernel: CPU / TorchFix", cpu(pairs), 1 / 50, 1 / 100)
 
 
 @goal
 def g5(lab: Lab) -> Iterator[Row]:
     folder = lab.text(LIGER)
-    pairs = lab.versus(lab.lint(folder), lab.fixit(folder), runs=min(lab.runs, SLOW))
+    pairs = lab.versus_slow(lab.lint(folder), lab.fixit(folder))
     yield Row("Liger-Kernel: CPU / Fixit with one rule", cpu(pairs), 1 / 20, 1 / 30)
 
 
@@ -167,7 +170,7 @@ def g7(lab: Lab) -> Iterator[Row]:
 def g8(lab: Lab) -> Iterator[Row]:
     file = lab.text(LIGER) / CANDIDATE
     ours = lab.lint(file)
-    pairs = lab.versus(ours, lab.python("import libcst"), runs=max(lab.runs, 10))
+    pairs = in_turn(ours, lab.python("import libcst"), runs=max(lab.runs, 10))
     yield Row("a candidate of 497 lines: CPU / import libcst", cpu(pairs), 1.6, 1.35)
     yield Row("a candidate of 497 lines: CPU / TorchFix", cpu(lab.versus(ours, lab.torchfix(file))), 0.5, 0.5)
     yield Row("a candidate of 497 lines: CPU / Fixit with one rule", cpu(lab.versus(ours, lab.fixit(file))), 0.5, 0.5)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from autograd_lint.api import Finding, FlagRead, Function, NeedsName, NeedsRead, Node, Param, Return, Step, rule, story
 
 # Words in the name of a flag that do not say whose it is.
-FILLERS = frozenset("calc compute do does for grad gradient grads has if is need needed needs of require required requires want".split())
+FILLERS = frozenset(
+    "calc compute do does for grad gradient grads has if is need needed needs of require required requires want".split()
+)
 
 
 @rule("AGL005", severity="warning", mentions=("needs_input_grad", "requires_grad"))

@@ -135,9 +135,7 @@ def _literals(node: cst.Call, given: Arguments) -> ops.Arguments:
     return ops.Arguments(tuple(positional), {k: one(v) for k, v in given.keywords.items()})
 
 
-def _tensor_method(
-    run: Interpreter, owner: Value, name: str, node: cst.Call, given: Arguments, env: Env, frame: Frame
-) -> Value:
+def _tensor_method(run: Interpreter, owner: Value, name: str, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value:
     run._note_tensor(owner, name)
     if name == "requires_grad_":
         flag = given.get(0, "requires_grad")
@@ -415,22 +413,19 @@ def _inlined(run: Interpreter, function: Value, given: Arguments, node: cst.Call
     return value if value is not None else _opaque(run, node, given, env, frame)
 
 
-def inline(
-    run: Interpreter, function: Value, given: Arguments, node: cst.Call | None, env: Env, frame: Frame
-) -> Value | None:
+def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call | None, env: Env, frame: Frame) -> Value | None:
     """Run a function of the file on these arguments, decorators included; None where that cannot be seen through."""
     target = function.ref
     if isinstance(target, Definition):
         if target.segment not in run.segments and not _worth_parsing(target, given):
             return None
         body: cst.FunctionDef | cst.Lambda = _definition(run, target)
-        outer_frame, scope, outer = None, target.inner, ()
-        segment = target.segment
+        scope, segment = target.inner, target.segment
+        outer: tuple[Env, ...] = ()
     elif isinstance(target, Closure):
-        body, outer_frame = target.node, target.frame
-        scope, segment = outer_frame.scope, outer_frame.segment
-        captured = env if outer_frame is frame else target.env
-        outer = (*outer_frame.outer, captured)
+        body = target.node
+        scope, segment = target.frame.scope, target.frame.segment
+        outer = (*target.frame.outer, env if target.frame is frame else target.env)
         if isinstance(body, cst.FunctionDef):
             inner = scope.names.get(body.name.value)
             scope = inner.inner if isinstance(inner, Definition) else scope
@@ -530,9 +525,7 @@ def _suspends(run: Interpreter, node: cst.FunctionDef) -> bool:
     return known
 
 
-def _bind(
-    run: Interpreter, params: cst.Parameters, given: Arguments, node: cst.CSTNode | None, state: Env, frame: Frame
-) -> bool:
+def _bind(run: Interpreter, params: cst.Parameters, given: Arguments, node: cst.CSTNode | None, state: Env, frame: Frame) -> bool:
     """Give each parameter its value; False if the call does not fit."""
     positional = list(given.positional)
     keywords = dict(given.keywords)
@@ -575,9 +568,7 @@ def _bind(
     return True
 
 
-def _default(
-    run: Interpreter, param: cst.Param, given: Arguments, at: cst.CSTNode, state: Env, frame: Frame
-) -> Value | None:
+def _default(run: Interpreter, param: cst.Param, given: Arguments, at: cst.CSTNode, state: Env, frame: Frame) -> Value | None:
     if param.default is not None:
         default = run.eval(param.default, Env({}), Frame(frame.node, _outside(frame.scope), frame.segment, frame.method))
         return default | run.unknown(param, frame) if given.more else default

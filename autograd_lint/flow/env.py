@@ -84,7 +84,7 @@ def join_envs(a: Env | None, b: Env | None) -> Env | None:
     return Env(out, path, a.grad or b.grad)
 
 
-def join_arms(then: Env | None, other: Env | None, question: cst.BaseExpression, test: Condition) -> Env | None:
+def join_arms(question: cst.BaseExpression, test: Condition, then: Env | None, other: Env | None) -> Env | None:
     """Either arm of a branch. Values that now depend on which, and so on what gradient is needed, remember the question."""
     out = join_envs(then, other)
     if out is None or then is None or other is None or not any(a.kind == "needs" for a in test.atoms):

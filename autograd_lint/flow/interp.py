@@ -284,7 +284,7 @@ class Interpreter:
         if isinstance(arm, cst.Else):
             rest = self.block(arm.body.body, rest, frame)
         for question, test, then in reversed(tests):  # inside out, as the tests are asked
-            rest = join_arms(then, rest, question, test)
+            rest = join_arms(question, test, then, rest)
         return rest
 
     def _loop(self, node: cst.For | cst.While, env: Env, frame: Frame, step: Callable[[Env], Env | None]) -> Env | None:
@@ -421,8 +421,8 @@ class Interpreter:
                 self.write_flag(statement, owner, value, env, frame)
         elif isinstance(target, cst.Subscript):
             owner = self.eval(target.value, env, frame)
-            for part in target.slice:
-                self._slice(part.slice, env, frame)
+            for index in target.slice:
+                self._slice(index.slice, env, frame)
             if isinstance(target.value, cst.Name) and (owner.shapes or owner.elem is not None):
                 env.vars[target.value.value] = self._with_item(owner, target, value)
 
@@ -492,7 +492,9 @@ class Interpreter:
         """Anything else: an unknown value computed from what is inside."""
         deps: frozenset[Origin] = frozenset()
         for child in children(node):
-            inner = self.eval(cast("cst.BaseExpression", child), env, frame) if is_expression(child) else self._any(child, env, frame)
+            inner = (
+                self.eval(cast("cst.BaseExpression", child), env, frame) if is_expression(child) else self._any(child, env, frame)
+            )
             deps |= inner.deps
         return self.plain(node, frame, deps)
 
@@ -566,13 +568,13 @@ class Interpreter:
 
     def _if_exp(self, node: cst.IfExp, env: Env, frame: Frame) -> Value:
         test = self.test(node.test, env, frame)
-        arms: list[Env | None] = []
-        for condition, branch in ((test, node.body), (~test, node.orelse)):
-            state = env.where(condition)
-            if state is not None:
-                state.vars[RETURN] = self.eval(branch, state, frame)
-            arms.append(None if state is None or state.dead else state)
-        return self._adopt(join_arms(*arms, node.test, test), env)
+        then, other = self._branch(node.body, env.where(test), frame), self._branch(node.orelse, env.where(~test), frame)
+        return self._adopt(join_arms(node.test, test, then, other), env)
+
+    def _branch(self, node: cst.BaseExpression, env: Env | None, frame: Frame) -> Env | None:
+        if env is not None:
+            env.vars[RETURN] = self.eval(node, env, frame)
+        return None if env is None or env.dead else env
 
     def _adopt(self, out: Env | None, env: Env) -> Value:
         """Let the state after the parts of an expression be the state, and give back the expression's value."""
@@ -617,9 +619,9 @@ class Interpreter:
                 if items.parts and len(items.parts) == 1:
                     return bag(items.parts[0])
         if left.shapes or right.shapes or left.elem is not None or right.elem is not None:
-            items = [v for v in (element(left), element(right)) if v is not None]
-            if isinstance(node.operator, cst.Add) and items:
-                return bag(join(items))
+            both = [v for v in (element(left), element(right)) if v is not None]
+            if isinstance(node.operator, cst.Add) and both:
+                return bag(join(both))
         return self.derive([left, right], ops.Op(Relation.COPY), node, env, frame)
 
     def _comparison(self, node: cst.Comparison, env: Env, frame: Frame) -> Value:
@@ -852,7 +854,14 @@ class Interpreter:
                     continue  # a new tensor, and of nobody's
                 else:
                     own = op.relation is not Relation.DETACHED and (a.own or env.grad)
-                    out.add(replace(a.hop(kind, node, op.relation, op.when, op.otherwise), relation=max(a.relation, op.relation), site=site, own=own))
+                    out.add(
+                        replace(
+                            a.hop(kind, node, op.relation, op.when, op.otherwise),
+                            relation=max(a.relation, op.relation),
+                            site=site,
+                            own=own,
+                        )
+                    )
         if not out:
             out.add(Alias(Origin("fresh", site), site=site, own=env.grad))
         value = Value(frozenset(out), deps)

@@ -479,9 +479,9 @@ _NAMESPACES: Final[Mapping[str, tuple[Mapping[str, Op], Mapping[str, Refine]]]] 
 
 # Names that tell a tensor from a container: its own methods, but for those of containers, strings, numbers, modules (`to`, `half`) and
 # process groups (`size`).
-_SHARED: Final = frozenset(name for kind in (list, tuple, dict, set, str, bytes, int, float, complex) for name in dir(kind)) | _names(
-    "bfloat16 cpu cuda double float half numel requires_grad_ size to type xpu"
-)
+_SHARED: Final = frozenset(
+    name for kind in (list, tuple, dict, set, str, bytes, int, float, complex) for name in dir(kind)
+) | _names("bfloat16 cpu cuda double float half numel requires_grad_ size to type xpu")
 TENSOR_ATTRIBUTES: Final = frozenset(_TENSOR.keys() - _SHARED) | _names(
     """add_ contiguous data_ptr detach detach_ device dim div_ dtype element_size expand expand_as fill_ grad_fn index_select
     is_contiguous is_cuda is_leaf masked_fill masked_fill_ matmul mul_ narrow ndim ndimension new_empty new_full new_ones

@@ -227,7 +227,9 @@ def bag(elem: Value) -> Value:
     return Value(deps=elem.deps, elem=elem)
 
 
-def source(kind: Literal["input", "grad", "fresh"], index: int, name: str = "", *, trail: Hop | None = None, none: Condition = FALSE) -> Value:
+def source(
+    kind: Literal["input", "grad", "fresh"], index: int, name: str = "", *, trail: Hop | None = None, none: Condition = FALSE
+) -> Value:
     o = Origin(kind, index, name)
     return Value(frozenset({Alias(o, trail=trail)}), frozenset({o}), none=none)
 

@@ -25,7 +25,7 @@ class Scale(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad):
-        return grad * ctx.factor, None
+        return grad * ctx.factor if ctx.needs_input_grad[0] else None, None
 """
 
 

@@ -73,11 +73,16 @@ class Writer:
                 ("helper", self.call),
                 ("lambda", lambda: f"(lambda t: {self.random.choice(OPERATIONS).format('t')})({self.tensor(fuel - 1)})"),
                 ("nested", lambda: f"{self.random.choice(self.functions)}({self.name()})" if self.functions else self.name()),
-                ("list", lambda: f"{self.random.choice(self.lists)}[{self.random.choice((0, 0, -1, 1))}]" if self.lists else "None"),
+                (
+                    "list",
+                    lambda: f"{self.random.choice(self.lists)}[{self.random.choice((0, 0, -1, 1))}]" if self.lists else "None",
+                ),
                 ("", lambda: "None"),
             ]
             if self.method:
-                more.append(("attribute", lambda: f"ctx.{self.random.choice('pq')}" if "store" in self.functions_of_ctx else "None"))
+                more.append(
+                    ("attribute", lambda: f"ctx.{self.random.choice('pq')}" if "store" in self.functions_of_ctx else "None")
+                )
             choices += more
         allowed = [make for feature, make in choices if not feature or feature in self.features]
         return self.random.choice(allowed)()
@@ -94,7 +99,9 @@ class Writer:
             return self.name()
         helper = self.random.choice(self.helpers)
         first = f"t={self.name()}" if self.random.random() < 0.2 else self.name()
-        more = self.random.choice(["", f", u={self.name()}", f", k={self.name()}"] + ([] if "=" in first else [f", {self.name()}"]))
+        more = self.random.choice(
+            ["", f", u={self.name()}", f", k={self.name()}"] + ([] if "=" in first else [f", {self.name()}"])
+        )
         return f"{helper}({first}{more})"
 
     def sequence(self) -> str:
@@ -329,12 +336,23 @@ def program(seed: int, features: frozenset[str] = EVERYTHING, size: int = 3) -> 
     for _ in range(rng.randint(1, size)):
         forward.statement(2)
     saved = [rng.choice((name, forward.name())) for name in "xyz"]
-    lines += ["class F(torch.autograd.Function):", "    @staticmethod", "    def forward(ctx, x, y, z=None, n=0):", *forward.lines]
+    lines += [
+        "class F(torch.autograd.Function):",
+        "    @staticmethod",
+        "    def forward(ctx, x, y, z=None, n=0):",
+        *forward.lines,
+    ]
     lines += ["        ctx.n = n", f"        ctx.save_for_backward({', '.join(saved)})", f"        return {forward.result()}", ""]
     backward = Writer(rng, features, True, ["g", "x", "y", "z"], helpers, results=4, functions_of_ctx=forward.functions_of_ctx)
     for _ in range(rng.randint(1, size)):
         backward.statement(2)
-    lines += ["    @staticmethod", "    def backward(ctx, g):", "        n = ctx.n", "        x, y, z = ctx.saved_tensors", *backward.lines]
+    lines += [
+        "    @staticmethod",
+        "    def backward(ctx, g):",
+        "        n = ctx.n",
+        "        x, y, z = ctx.saved_tensors",
+        *backward.lines,
+    ]
     lines += [f"        return {backward.result()}", ""]
     return "\n".join(lines)
 

@@ -77,7 +77,11 @@ def covers(value: Value, seen: object, possible: Callable[[Condition], bool], pa
     if not possible(path & value.none if seen is None else path & ~value.none):
         return False
     if isinstance(seen, Tensor):
-        return all(any(_is(a.origin.kind, a.origin.index, a.relation, o, r) for a in value.same) for o, r in seen.links.items() if _told(value))
+        return all(
+            any(_is(a.origin.kind, a.origin.index, a.relation, o, r) for a in value.same)
+            for o, r in seen.links.items()
+            if _told(value)
+        )
     if isinstance(seen, (tuple, list)):
         for shape in value.shapes:
             if len(shape) == len(seen):
@@ -125,7 +129,9 @@ def gaps(source: str, seed: int, count: int = 4) -> str:
         for seen in world.seen:
             found = recorded.values.get((seen.what, seen.place), [])
             if not any(possible(path) and covers(value, seen.value, possible, path) for value, path in found):
-                if seen.what == "flag" and not (isinstance(seen.value, Tensor) and any(k == "input" for k, _ in seen.value.links)):
+                if seen.what == "flag" and not (
+                    isinstance(seen.value, Tensor) and any(k == "input" for k, _ in seen.value.links)
+                ):
                     continue  # the flag of what is no argument's is not recorded
                 return f"{seen.what} at {seen.place} of {_say(seen.value)} {where}; recorded: {found}"
         if missing is not None:
