@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from autograd_lint.analysis import analyse
-from autograd_lint.diagnostic import Diagnostic, Failure, FlowStep, Position, Range, Report, TextEdit, TextFix
-from autograd_lint.outline import Definition, outline
+from autograd_lint.diagnostic import Diagnostic, Failure, FlowStep, Range, Report, TextEdit, TextFix
+from autograd_lint.outline import outline, reach
+from autograd_lint.prefilter import has_a_say
 from autograd_lint.source import Segment, SourceError, Text, decode
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ def check(source: bytes, path: str, rules: Sequence[Rule], settings: Settings) -
         return report
     found: dict[tuple[str, Range], _Placed] = {}
     for made in functions:
+        text_reached = reach(made).encode()
+        concerned = [rule for rule in rules if has_a_say(text_reached, (rule,))]
+        if not concerned:
+            continue
         try:
             function = analyse(made, settings)
         except SourceError as error:
@@ -45,7 +50,7 @@ def check(source: bytes, path: str, rules: Sequence[Rule], settings: Settings) -
             report.failures.append(Failure(path, made.segment.first, 1, f"`{made.name}` could not be followed: {_say(error)}"))
             continue
         report.functions += 1
-        for rule in rules:
+        for rule in concerned:
             try:
                 for finding in rule.check(function):
                     placed = _Placed(rule, function, finding)

@@ -22,6 +22,13 @@ Node: TypeAlias = "cst.CSTNode"
 MethodName = Literal["forward", "setup_context", "backward"]
 
 
+def code(node: cst.CSTNode) -> str:
+    """The source of a node, on one line."""
+    import libcst as cst
+
+    return " ".join(cst.Module([]).code_for_node(node).split())
+
+
 @dataclass(frozen=True, slots=True)
 class Param:
     """One argument of `apply`: `index` is its place in `ctx.needs_input_grad` and among backward's results."""
@@ -182,7 +189,7 @@ class Function:
     tensors: set[int] = field(default_factory=set)
     segments: list[Segment] = field(default_factory=list)
     kept: set[str] = field(default_factory=set)
-    texts: dict[Atom, str] = field(default_factory=dict)
+    texts: dict[Atom, str | cst.CSTNode] = field(default_factory=dict)
     complete: bool = True
 
     def of(self, kind: type[E], *methods: MethodName) -> Iterator[E]:
@@ -249,6 +256,7 @@ class Function:
         if atom.kind == "needs":
             return f"{'' if value else 'not '}needs_input_grad[{atom.key}]"
         text = self.texts.get(atom, "?")
+        text = text if isinstance(text, str) else code(text)
         if atom.kind == "none":
             return f"{text} is None" if value else f"{text} is not None"
         if value:

@@ -7,6 +7,7 @@ counted here.
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 # libcst's parser needs some stack for each level, and time that grows with their square. 5,000 levels crash it; 2,200 take it seconds
 # and let a chain of a thousand calls pass. Real code stays below 100.
 MAX_DEPTH = 2200
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(eq=False)
@@ -164,9 +167,9 @@ def _collect(body: Iterable[ast.stmt], scope: Scope, text: Text, classes: list[D
                     scope.names.setdefault("Function", "torch.autograd.Function")
                 elif alias.name != "*":
                     scope.names.setdefault(alias.asname or alias.name, f"{module}.{alias.name}")
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
+                if isinstance(target, ast.Name) and node.value is not None:
                     scope.names.setdefault(target.id, node.value)
         else:
             for block in _blocks(node):
@@ -207,6 +210,24 @@ def bases(made: Definition) -> Iterator[Definition]:
                     seen.add(id(found))
                     queue.append(found)
                     yield found
+
+
+def reach(made: Definition) -> str:
+    """The text of a definition and of all that it names in its file, directly or not: more than can run when it does."""
+    seen: dict[int, Definition] = {}
+    todo = [made]
+    while todo:
+        one = todo.pop()
+        if id(one) in seen:
+            continue
+        seen[id(one)] = one
+        for name in set(_IDENTIFIER.findall(one.segment.code)):
+            found = one.inner.lookup(name)
+            if isinstance(found, ast.expr):
+                found = one.inner.resolve(found)
+            if isinstance(found, Definition):
+                todo.append(found)
+    return "\n".join(one.segment.code for one in seen.values())
 
 
 def check_depth(made: Definition) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from autograd_lint.finding import Step
 from autograd_lint.flow.conditions import Condition, atom
 from autograd_lint.flow.values import Alias, Hop, Relation
+from autograd_lint.model import code as whole
 from autograd_lint.model import FlagRead, Function, Place, Return, Store
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ MAX_CODE = 60
 
 def code(node: cst.CSTNode) -> str:
     """The source of a node on one line, cut where it is long."""
-    import libcst as cst
-
-    text = " ".join(cst.Module([]).code_for_node(node).split())
+    text = whole(node)
     return text if len(text) <= MAX_CODE else f"{text[: MAX_CODE - 1]}…"
 
 

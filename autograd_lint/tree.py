@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import fields
 from functools import cache
 
@@ -44,6 +44,20 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield from (one for one in value if _is_a(one, cst.CSTNode))
         elif _is_a(value, cst.CSTNode):
             yield value
+
+
+def shape(node: cst.CSTNode) -> Hashable:
+    """The same for two nodes that read the same, layout aside."""
+    parts: list[Hashable] = [type(node)]
+    for name in _fields(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, (tuple, list)):
+            parts.append(tuple(shape(one) for one in value if _is_a(one, cst.CSTNode)))
+        elif _is_a(value, cst.CSTNode):
+            parts.append(shape(value))
+        elif isinstance(value, str):
+            parts.append(value)
+    return tuple(parts)
 
 
 def descendants(node: cst.CSTNode, *, into: bool = True) -> Iterator[cst.CSTNode]:

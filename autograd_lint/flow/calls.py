@@ -11,7 +11,7 @@ from autograd_lint.flow import ops
 from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition
 from autograd_lint.flow.env import CLOSED, RETURN, SAVED, Env, slot
 from autograd_lint.flow.interp import CTX, MAX_DEPTH, MAX_STEPS, Closure, Frame, Interpreter, Marker, member, traced
-from autograd_lint.flow.values import NOTHING, Alias, Origin, Relation, Value, bag, boolean, element, join, sequence
+from autograd_lint.flow.values import NOTHING, Origin, Relation, Value, bag, boolean, element, join, sequence
 from autograd_lint.model import Creation, GradModeRead, Save
 from autograd_lint.outline import Definition, Scope
 from autograd_lint.source import SourceError

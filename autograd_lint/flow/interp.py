@@ -46,10 +46,9 @@ from autograd_lint.model import (
 )
 from autograd_lint.outline import Definition, Scope
 from autograd_lint.source import Segment
-from autograd_lint.tree import children, descendants, is_expression
+from autograd_lint.tree import children, descendants, is_expression, shape
 
 if TYPE_CHECKING:
-    import ast
 
     from autograd_lint.settings import Settings
 
@@ -100,11 +99,6 @@ class Frame:
     storing: str = ""
 
 
-def code(node: cst.CSTNode) -> str:
-    """The source of a node, on one line."""
-    return " ".join(cst.Module([]).code_for_node(node).split())
-
-
 class Interpreter:
     """Runs the methods of one autograd Function. `inputs`: how many arguments `apply` takes, None where `*args` leaves it open."""
 
@@ -114,7 +108,7 @@ class Interpreter:
         self.events: list[Event] = []
         self.tensors: set[int] = set()
         self.kept: set[str] = set()
-        self.texts: dict[Atom, str] = {}
+        self.texts: dict[Atom, str | cst.CSTNode] = {}
         self.segments: list[Segment] = []
         self.steps = 0
         self.entry: dict[int, MethodName] = {}
@@ -386,7 +380,7 @@ class Interpreter:
         for case in node.cases:
             if rest is None:
                 break
-            taken = self.named_test(("case", self.site(case, frame)), f"case {code(case.pattern)}")
+            taken = self.named_test(("case", self.site(case, frame)), case.pattern)
             state = rest.where(taken)
             if state is not None:
                 for name in _captured(case.pattern):
@@ -445,12 +439,12 @@ class Interpreter:
         star = next((i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None)
         if value.ref is NEEDS:
             return [self.need(i) if star is None or i < star else self.plain(e, frame) for i, e in enumerate(target.elements)]
-        for shape in value.shapes:
-            if star is None and len(shape) == count:
-                return list(shape)
-            if star is not None and len(value.shapes) == 1 and len(shape) >= count - 1:
-                tail = len(shape) - (count - 1 - star)
-                return [*shape[:star], sequence(shape[star:tail]), *shape[tail:]]
+        for parts in value.shapes:
+            if star is None and len(parts) == count:
+                return list(parts)
+            if star is not None and len(value.shapes) == 1 and len(parts) >= count - 1:
+                tail = len(parts) - (count - 1 - star)
+                return [*parts[:star], sequence(parts[star:tail]), *parts[tail:]]
         item = element(value)
         if item is not None:
             before = count if star is None else star
@@ -633,7 +627,7 @@ class Interpreter:
             if isinstance(operator, (cst.Is, cst.IsNot)):
                 if right.none is TRUE and left.none is not UNKNOWN:
                     if len(left.none.atoms) == 1:
-                        self.texts.setdefault(left.none.atoms[0], code(node.left))
+                        self.texts.setdefault(left.none.atoms[0], node.left)
                     return boolean(left.none if isinstance(operator, cst.Is) else ~left.none, deps)
                 if isinstance(right.const, bool) and left.truth is not UNKNOWN:
                     same = left.truth if right.const == isinstance(operator, cst.Is) else ~left.truth
@@ -711,11 +705,10 @@ class Interpreter:
 
     def opaque(self, node: cst.BaseExpression, values: list[Value]) -> Condition:
         """A test of which nothing is known but that it comes out the same for the same values."""
-        text = code(node)
-        form = "" if isinstance(node, cst.Name) else text
-        return self.named_test((form, *values), text, "flag" if any(map(_of_flags, values)) else "test")
+        form = None if isinstance(node, cst.Name) else shape(node)
+        return self.named_test((form, *values), node, "flag" if any(map(_of_flags, values)) else "test")
 
-    def named_test(self, thing: object, text: str, kind: Literal["test", "flag"] = "test") -> Condition:
+    def named_test(self, thing: object, text: str | cst.CSTNode, kind: Literal["test", "flag"] = "test") -> Condition:
         key = self.key(thing)
         self.texts.setdefault(Atom(kind, key), text)
         return atom(kind, key)
@@ -733,7 +726,7 @@ class Interpreter:
             for index in indices:
                 out = out | self.need(index).truth
             return out
-        return self.named_test(("flag", tensor), code(node), "flag")
+        return self.named_test(("flag", tensor), node, "flag")
 
     # -- attributes and subscripts ------------------------------------------------------------------------------------------
 
