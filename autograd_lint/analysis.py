@@ -10,7 +10,9 @@ import libcst as cst
 from autograd_lint.flow.calls import TRANSPARENT, Arguments, inline, last_name
 from autograd_lint.flow.conditions import Atom, atom
 from autograd_lint.flow.env import CLOSED, LASTING, Env
-from autograd_lint.flow.interp import CTX, Closure, Frame, Interpreter, member
+from autograd_lint.flow.expressions import member
+from autograd_lint.flow.frames import CTX, Closure, Frame
+from autograd_lint.flow.interp import Interpreter
 from autograd_lint.flow.values import NOTHING, Alias, Hop, Relation, Value, bag, sequence, source
 from autograd_lint.model import Function, Method, MethodName, Param
 from autograd_lint.outline import Definition, check_depth

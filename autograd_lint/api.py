@@ -28,7 +28,6 @@ from autograd_lint.model import (
     Return,
     Use,
 )
-
 from autograd_lint.story import LostFlag
 
 Check = Callable[[Function], Iterator[Finding]]

@@ -17,8 +17,8 @@ HEADINGS = ("argument", "index", "becomes", "saved", "gated on", "gradient given
 class ArgumentRow:
     """One argument of `apply`.
 
-    `becomes`: the operations between it and what is saved or returned. `saved`: where backward finds it. `gates`: the flags that are
-    asked for its gradient. `given`: when backward returns one. `returned`: what stands in its slot, once per return.
+    `becomes`: the operations between it and what is saved. `saved`: where backward finds it. `gates`: the flags that are asked
+    for its gradient. `given`: when backward returns one. `returned`: what stands in its slot, once per return.
     """
 
     argument: str
@@ -121,8 +121,8 @@ def _render(table: FunctionTable) -> str:
     for row in table.arguments:
         cells = (row.argument, str(row.index), row.becomes, row.saved, row.gates, (row.given,), row.returned)
         lines = [c if isinstance(c, tuple) else (c,) for c in cells]
-        for i in range(max(1, *map(len, lines))):
-            rows.append(tuple(line[i] if i < len(line) else "" for line in lines))
+        height = max(1, *map(len, lines))
+        rows.extend(tuple(line[i] if i < len(line) else "" for line in lines) for i in range(height))
     widths = [max(len(row[k]) for row in rows) for k in range(len(HEADINGS))]
     body = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
     return "\n".join([f"{table.path}:{table.line}: {table.symbol}", *(f"  {line}" for line in body)]) + "\n"

@@ -1,6 +1,6 @@
 """One autograd Function as a rule sees it: its arguments, what happened in its methods, what backward gives back.
 
-The interpreter records *events* while it follows the tensors; rules filter them. No rule walks the syntax tree to find an assignment.
+The interpreter records *events* while it follows the tensors; rules filter them, and walk no syntax trees for assignments.
 """
 
 from __future__ import annotations
@@ -175,9 +175,9 @@ class Method:
 class Function:
     """A `torch.autograd.Function` subclass with forward, setup_context and backward followed through.
 
-    `symbol` is its dotted name in the module. `params` are the arguments of `apply` in order; a `*args` parameter stands last with `star` set. `tensors`: the arguments that are
-    surely tensors. `segments`: the parts of the file that were read. `kept`: the ctx attributes that something reads.
-    `texts`: the tests that conditions speak of. `complete`: all its methods could be followed.
+    `symbol` is its dotted name in the module. `params` are the arguments of `apply` in order; a `*args` parameter stands last
+    with `star` set. `tensors`: the arguments that are surely tensors. `segments`: the parts of the file that were read. `kept`:
+    the ctx attributes that something reads. `texts`: the tests that conditions speak of. `complete`: all methods could be followed.
     """
 
     name: str

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from autograd_lint.settings import Settings
 
-# libcst's parser needs some stack for each level, and time that grows with their square. 5,000 levels crash it; 2,200 take it seconds
-# and let a chain of a thousand calls pass. Real code stays below 100.
+# libcst's parser needs stack for each level, and time that grows with their square. 5,000 levels crash it; 2,200 let a chain of a
+# thousand calls pass. Real code stays below 100.
 MAX_DEPTH = 2200
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from autograd_lint.api import Rule
 
-# A class with a base that is called Function, or another name given to something that is. The patterns begin with a literal, which the
-# regex engine finds many times faster than a class of characters.
+# A class with a base that is called Function, or another name given to something that is. The patterns begin with a literal,
+# which the regex engine finds many times faster than a class of characters.
 _SUBCLASS = re.compile(rb"class\s+\w+\s*(?:\[[^\]]*\]\s*)?\((?:(?:[^)]*|[^:]*)[\s(.,])?(?:Inplace)?Function\s*[,)\[#]")
 _RENAMED = re.compile(rb"Function(?:\s+as\s|\s*(?:#[^\r\n]*)?(?:[\r\n;]|$))")
 _ASSIGNMENT = re.compile(rb"\s*\w+\s*(?::[^=]*)?=\s*[\w.]*$")

@@ -139,15 +139,15 @@ class Segment:
         for node in self._positions:
             if isinstance(node, (cst.SimpleStatementLine, cst.BaseCompoundStatement, cst.SimpleStatementSuite)):
                 found = self.range(node)
-                if found is not None and found.start <= place.start and place.end <= found.end:
-                    if best is None or found.start >= best[0].start:
-                        best = found, node
+                around = found is not None and found.start <= place.start and place.end <= found.end
+                if found is not None and around and (best is None or found.start >= best[0].start):
+                    best = found, node
         if best is None:
             return place, ""
-        around, node = best
+        header, node = best
         if isinstance(node, cst.BaseCompoundStatement):
             body = self.range(node.body)
             if body is not None:
-                around = Range(around.start, max(place.end, Position(body.start.line, 1)))
-        lines = self._text.lines[around.start.line - 1 : around.end.line]
-        return around, " ".join(" ".join(lines).split())
+                header = Range(header.start, max(place.end, Position(body.start.line, 1)))
+        lines = self._text.lines[header.start.line - 1 : header.end.line]
+        return header, " ".join(" ".join(lines).split())

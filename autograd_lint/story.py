@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from autograd_lint.finding import Step
 from autograd_lint.flow.conditions import Condition, atom
 from autograd_lint.flow.values import Alias, Hop, Relation
-from autograd_lint.model import code as whole
 from autograd_lint.model import FlagRead, Function, Place, Return, Store
+from autograd_lint.model import code as whole
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -45,12 +45,13 @@ class Long(Function):
         total = torch.zeros_like(weight)
 {body}\
         ctx.save_for_backward(x, weight)
+        ctx.need_x = x.requires_grad
         return total
 
     @staticmethod
     def backward(ctx, grad):
         x, weight = ctx.saved_tensors
-        return grad * weight, (grad * x).sum(0), None
+        return grad * weight if ctx.need_x else None, (grad * x).sum(0), None
 """
 
 BLOCK = """\
@@ -89,7 +90,7 @@ def classes(count: int) -> str:
 
 
 def long_function(lines: int) -> str:
-    """A Function whose forward has so many lines, with a branch and a loop among every ten."""
+    """A Function whose forward has so many lines, with a branch and a loop among every ten, and reads a flag at the end."""
     body = "".join(BLOCK.format(i=i) for i in range(lines // BLOCK.count("\n")))
     return HEADER + LONG.format(body=body)
 

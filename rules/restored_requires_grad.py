@@ -31,8 +31,8 @@ def check(fn: Function) -> Iterator[Finding]:
         elif _carries_flag(write):
             yield Finding(
                 write.node,
-                f"`{written}` makes a hidden leaf of a tensor derived from `{alias.origin.name}`: views and casts of it lose the flag "
-                "again, gradients may gather on it unseen, and under vmap it raises",
+                f"`{written}` makes a hidden leaf of a tensor derived from `{alias.origin.name}`: views and casts of it lose the "
+                "flag again, gradients may gather on it unseen, and under vmap it raises",
                 steps,
                 f"leave it out and {story.advice(fn, derived, write.place)}".removesuffix(" instead"),
             )

@@ -10,12 +10,18 @@ import libcst as cst
 from autograd_lint.flow import ops
 from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition
 from autograd_lint.flow.env import CLOSED, RETURN, SAVED, Env, slot
-from autograd_lint.flow.interp import CTX, MAX_DEPTH, MAX_STEPS, Closure, Frame, Interpreter, Marker, member, traced
+from autograd_lint.flow.expressions import EXPRESSIONS, member, traced
+from autograd_lint.flow.frames import CTX, Closure, Frame, Marker
+from autograd_lint.flow.interp import Interpreter
 from autograd_lint.flow.values import NOTHING, Origin, Relation, Value, bag, boolean, element, join, sequence
 from autograd_lint.model import Creation, GradModeRead, Save
 from autograd_lint.outline import Definition, Scope
 from autograd_lint.source import SourceError
 from autograd_lint.tree import descendants
+
+# How deep helpers are followed, and how many statements are run in all before no more helpers are.
+MAX_DEPTH = 8
+MAX_STEPS = 40_000
 
 # Helpers of so many lines are parsed even if they get no tensor: one may ask for grad mode.
 SHORT = 12
@@ -136,7 +142,7 @@ def _literals(node: cst.Call, given: Arguments) -> ops.Arguments:
 
 
 def _tensor_method(run: Interpreter, owner: Value, name: str, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value:
-    run._note_tensor(owner, name)
+    run.note_tensor(owner, name)
     if name == "requires_grad_":
         flag = given.get(0, "requires_grad")
         run.write_flag(node, owner, flag if flag is not None else Value(const=True, truth=TRUE), env, frame)
@@ -577,3 +583,6 @@ def _default(run: Interpreter, param: cst.Param, given: Arguments, at: cst.CSTNo
 
 def _outside(scope: Scope) -> Scope:
     return scope.parent or scope
+
+
+EXPRESSIONS[cst.Call] = call

@@ -1,14 +1,14 @@
 """When does something hold? Boolean functions over a few atoms, kept as truth tables.
 
-A truth table over at most `MAX_ATOMS` atoms is one integer, so conditions are canonical: two conditions that mean the same compare
-equal, and asking "can this be?" is comparing with 0. Past the limit a condition is `UNKNOWN`, about which nothing is claimed.
+A truth table over at most `MAX_ATOMS` atoms is one integer, so conditions are canonical: two that mean the same compare equal,
+and asking "can this be?" is comparing with 0. Past the limit a condition is `UNKNOWN`, about which nothing is claimed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 MAX_ATOMS = 8
@@ -20,8 +20,8 @@ Kind = Literal["needs", "none", "flag", "test", "unknown"]
 class Atom:
     """One elementary test.
 
-    `needs`: argument `key` needs a gradient. `none`: argument or value `key` is None. `flag`: a test about flags that cannot be told
-    apart by argument. `test`: any other. The keys of the last two are the interpreter's own.
+    `needs`: argument `key` needs a gradient. `none`: argument or value `key` is None. `flag`: a test about flags that cannot be
+    told apart by argument. `test`: any other. The keys of the last two are the interpreter's own.
     """
 
     kind: Kind
@@ -129,12 +129,12 @@ def atom(kind: Kind, key: int) -> Condition:
     return Condition((Atom(kind, key),), 0b10)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _ones(atoms: int) -> int:
     return (1 << (1 << atoms)) - 1
 
 
-@lru_cache(maxsize=None)
+@cache
 def _mask(k: int, atoms: int) -> int:
     """The table of atom `k` alone among so many."""
     block = ((1 << (1 << k)) - 1) << (1 << k)

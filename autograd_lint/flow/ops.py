@@ -477,7 +477,7 @@ _NAMESPACES: Final[Mapping[str, tuple[Mapping[str, Op], Mapping[str, Refine]]]] 
     "einops": (_EINOPS, _EINOPS_BY_ARGUMENTS),
 }
 
-# Names that tell a tensor from a container: its own methods, but for those of containers, strings, numbers, modules (`to`, `half`) and
+# Names that tell a tensor from a container: its own methods, but for those of containers, strings, numbers, modules (`to`) and
 # process groups (`size`).
 _SHARED: Final = frozenset(
     name for kind in (list, tuple, dict, set, str, bytes, int, float, complex) for name in dir(kind)

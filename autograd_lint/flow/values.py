@@ -32,7 +32,10 @@ class Relation(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a tensor comes from. `index`: the position among the arguments or gradients, -1 if unknown, or the place that made it."""
+    """Where a tensor comes from.
+
+    `index`: the position among the arguments or gradients, -1 if unknown; of a fresh one, the site that made it.
+    """
 
     kind: Literal["input", "grad", "fresh"]
     index: int
@@ -65,7 +68,10 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """One tensor a value may be: `origin` under `relation`, made at `site`. `own`: its requires_grad was set by hand or by enable_grad."""
+    """One tensor a value may be: `origin` under `relation`, made at `site`.
+
+    `own`: its `requires_grad` was set by hand or by enable_grad, and so is not what the relation says.
+    """
 
     origin: Origin
     relation: Relation = Relation.IS
@@ -82,11 +88,12 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """`same`: the tensors it may be. `deps`: all it may be computed from. `shapes`: its elements, if a tuple or list, per known length.
+    """What is known of a value.
 
-    `elem`: any element of a container of unknown length. `none`, `unbound`, `truth`: when it is None, not bound, true.
-    `const`: a literal. `ref`: a function, module or class that the interpreter knows. `gate`: the test that made it depend on whether a
-    gradient is needed if it is None or not, bound or not.
+    `same`: the tensors it may be. `deps`: all it may be computed from. `shapes`: its elements, if it is a tuple or list, per
+    known length. `elem`: any element of a container of unknown length. `none`, `unbound`, `truth`: when it is None, not bound, true.
+    `const`: a literal. `ref`: a function, module or class that the interpreter knows. `gate`: the test that made it depend on
+    whether a gradient is needed.
     """
 
     same: frozenset[Alias] = frozenset()

@@ -1,0 +1,675 @@
+"""What expressions are: names, operators, attributes, subscripts, comprehensions. Calls stand in `calls.py`.
+
+What happens on the way (a flag is read, a tensor is saved) is recorded as an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import libcst as cst
+
+from autograd_lint.flow import ops
+from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Atom, Condition, atom
+from autograd_lint.flow.env import RETURN, Env, join_arms, join_envs, narrowed, slot
+from autograd_lint.flow.frames import CTX, NEEDS, Closure, Frame
+from autograd_lint.flow.values import (
+    NONE,
+    NOTHING,
+    Alias,
+    HopKind,
+    Origin,
+    Relation,
+    Value,
+    bag,
+    boolean,
+    element,
+    join,
+    sequence,
+)
+from autograd_lint.model import Event, FlagRead, FlagWrite, MethodName, NeedsName, NeedsRead, Place, Store, Use
+from autograd_lint.outline import Definition, Scope, bases
+from autograd_lint.tree import children, descendants, is_expression, shape
+
+if TYPE_CHECKING:
+    from autograd_lint.settings import Settings
+    from autograd_lint.source import Segment
+
+
+class Expressions:
+    """The state of one interpreter, and what expressions are in it.
+
+    `inputs`: how many arguments `apply` takes, None where `*args` leaves it open. `star_base`: the place of the first in `*args`.
+    `entry`: the methods that torch calls, by the identity of their nodes.
+    """
+
+    def __init__(self, inputs: int | None, settings: Settings) -> None:
+        self.inputs = inputs
+        self.settings = settings
+        self.events: list[Event] = []
+        self.tensors: set[int] = set()
+        self.kept: set[str] = set()
+        self.texts: dict[Atom, str | cst.CSTNode] = {}
+        self.segments: list[Segment] = []
+        self.steps = 0
+        self.entry: dict[int, MethodName] = {}
+        self._sites: dict[tuple[int, int], int] = {}
+        self._keys: dict[object, int] = {}
+        self.generators: dict[int, bool] = {}
+        self.star_base: int | None = None
+
+    # -- identities -----------------------------------------------------------------------------------------------------------
+
+    def site(self, node: cst.CSTNode, frame: Frame) -> int:
+        """A number for a node on a chain of calls, the same each time it is reached."""
+        return self._sites.setdefault((id(node), frame.key), len(self._sites) + 1)
+
+    def key(self, thing: object) -> int:
+        return self._keys.setdefault(thing, len(self._keys) + 1)
+
+    def place(self, frame: Frame, env: Env) -> Place:
+        return Place(frame.method, env.path, frame.calls, env.grad, frame.idle > 0, frame.storing)
+
+    def unknown(self, node: cst.CSTNode, frame: Frame, deps: frozenset[Origin] = frozenset()) -> Value:
+        """A value about which nothing is claimed, but which is itself each time it is looked at."""
+        site = self.site(node, frame)
+        made = Origin("fresh", site)
+        return Value(frozenset({Alias(made, site=site)}), deps, none=atom("none", 1000 + site))
+
+    def plain(self, node: cst.CSTNode, frame: Frame, deps: frozenset[Origin] = frozenset()) -> Value:
+        """An unknown value that is not None."""
+        return replace(self.unknown(node, frame, deps), none=FALSE)
+
+    # -- binding --------------------------------------------------------------------------------------------------------------
+
+    def bind(self, target: cst.CSTNode, value: Value, env: Env, frame: Frame, statement: cst.CSTNode) -> None:
+        """`target = value`"""
+        if isinstance(target, cst.Name):
+            env.vars[target.value] = value
+            self._name_need(target, target.value, value, env, frame, statement)
+        elif isinstance(target, (cst.Tuple, cst.List)):
+            for item, part in zip(target.elements, self.unpack(value, target, frame), strict=True):
+                self.bind(item.value, part, env, frame, statement)
+        elif isinstance(target, cst.StarredElement):
+            self.bind(target.value, value, env, frame, statement)
+        elif isinstance(target, cst.Attribute):
+            owner = self.eval(target.value, env, frame)
+            name = target.attr.value
+            if owner.ref == CTX.ref:
+                stored = traced(value, "store", statement)
+                env.vars[slot(name)] = stored
+                self.events.append(Store(statement, self.place(frame, env), name, value))
+                self._name_need(target, name, value, env, frame, statement)
+            elif name == "requires_grad":
+                self.write_flag(statement, owner, value, env, frame)
+        elif isinstance(target, cst.Subscript):
+            owner = self.eval(target.value, env, frame)
+            for index in target.slice:
+                self._slice(index.slice, env, frame)
+            if isinstance(target.value, cst.Name) and (owner.shapes or owner.elem is not None):
+                env.vars[target.value.value] = self._with_item(owner, target, value)
+
+    def _with_item(self, owner: Value, target: cst.Subscript, value: Value) -> Value:
+        parts, at = owner.parts, _integer(target)
+        if parts is not None and at is not None and -len(parts) <= at < len(parts):
+            changed = list(parts)
+            changed[at] = value
+            return sequence(changed)
+        return bag(join([value, *filter(None, [element(owner)])]))
+
+    def _name_need(self, node: cst.CSTNode, name: str, value: Value, env: Env, frame: Frame, statement: cst.CSTNode) -> None:
+        truth = value.truth
+        if len(truth.atoms) == 1 and truth.atoms[0].kind == "needs" and truth == atom("needs", truth.atoms[0].key):
+            self.events.append(NeedsName(node, self.place(frame, env), name, truth.atoms[0].key, statement))
+
+    def unpack(self, value: Value, target: cst.Tuple | cst.List, frame: Frame) -> list[Value]:
+        """One value for each element of the target."""
+        count = len(target.elements)
+        star = next((i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)), None)
+        if value.ref is NEEDS:
+            return [self.need(i) if star is None or i < star else self.plain(e, frame) for i, e in enumerate(target.elements)]
+        for parts in value.shapes:
+            if star is None and len(parts) == count:
+                return list(parts)
+            if star is not None and len(value.shapes) == 1 and len(parts) >= count - 1:
+                tail = len(parts) - (count - 1 - star)
+                return [*parts[:star], sequence(parts[star:tail]), *parts[tail:]]
+        item = element(value)
+        if item is not None:
+            before = count if star is None else star
+            return [bag(item) if i == star else self.element_at(item, i) if i < before else item for i in range(count)]
+        return [self.unknown(e, frame, value.deps) for e in target.elements]
+
+    def element_at(self, item: Value, position: int) -> Value:
+        """Element `position` of a container; of `*args` that is an argument of its own."""
+        if self.star_base is None or all(a.origin.kind != "input" or a.origin.index >= 0 for a in item.same):
+            return item
+
+        def one(a: Alias) -> Alias:
+            if a.origin.kind == "input" and a.origin.index < 0:
+                base = cast("int", self.star_base)
+                return replace(a, origin=Origin("input", base + position, f"{a.origin.name}[{position}]"))
+            return a
+
+        return replace(item, same=frozenset(map(one, item.same)))
+
+    def iterated(self, value: Value, node: cst.CSTNode, frame: Frame) -> Value:
+        """Any one item of what is iterated over."""
+        item = element(value)
+        return item if item is not None else self.unknown(node, frame, value.deps)
+
+    def write_flag(self, node: cst.CSTNode, tensor: Value, flag: Value, env: Env, frame: Frame) -> None:
+        """`tensor.requires_grad` is set."""
+        self.events.append(FlagWrite(node, self.place(frame, env), tensor, flag))
+        env.own_flag(tensor.same)
+
+    # -- expressions ----------------------------------------------------------------------------------------------------------
+
+    def eval(self, node: cst.BaseExpression, env: Env, frame: Frame) -> Value:
+        ev = EXPRESSIONS.get(type(node))
+        if ev is not None:
+            return ev(self, node, env, frame)
+        return self._any(node, env, frame)
+
+    def _any(self, node: cst.CSTNode, env: Env, frame: Frame) -> Value:
+        """Anything else: an unknown value computed from what is inside."""
+        deps: frozenset[Origin] = frozenset()
+        for child in children(node):
+            inner = (
+                self.eval(cast("cst.BaseExpression", child), env, frame) if is_expression(child) else self._any(child, env, frame)
+            )
+            deps |= inner.deps
+        return self.plain(node, frame, deps)
+
+    def _literal(self, node: cst.BaseExpression, env: Env, frame: Frame) -> Value:
+        value = literal(node)
+        return Value(const=cast("Any", value), truth=TRUE if value else FALSE)
+
+    def _name(self, node: cst.Name, env: Env, frame: Frame) -> Value:
+        name = node.value
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        value = env.vars.get(name)
+        if value is not None:
+            if value.unbound is not FALSE:
+                value = self.use(node, name, value, env, frame)
+            return value
+        for outer in reversed(frame.outer):
+            value = outer.vars.get(name)
+            if value is not None:
+                return replace(value, unbound=FALSE) if value.unbound is not FALSE else value
+        return self.named(frame.scope, name) or self.unknown(node, frame)
+
+    def use(self, node: cst.BaseExpression, name: str, value: Value, env: Env, frame: Frame) -> Value:
+        """A name is used that may not be bound. Past this point it is, or an exception was raised."""
+        self.events.append(Use(node, self.place(frame, env), name, value))
+        bound = replace(value, unbound=FALSE)
+        env.vars[slot(name) if isinstance(node, cst.Attribute) else name] = bound
+        if name != "saved_tensors":  # which is never unbound, only empty
+            env.path = narrowed(env.path, ~value.unbound)
+        return bound
+
+    def named(self, scope: Scope, name: str) -> Value | None:
+        """What a name means outside of any function that is being run."""
+        import ast
+
+        found = scope.lookup(name)
+        if isinstance(found, ast.Constant):
+            return Value(const=found.value, truth=TRUE if found.value else FALSE, none=TRUE if found.value is None else FALSE)
+        if isinstance(found, ast.expr):
+            found = scope.resolve(found)
+        if found is None:
+            return Value(ref=f"builtins.{name}", truth=TRUE) if name in _BUILTINS else None
+        return Value(ref=found, truth=UNKNOWN if isinstance(found, str) else TRUE)
+
+    def dotted(self, node: cst.BaseExpression, env: Env, frame: Frame) -> str | None:
+        """The full name of something imported."""
+        if isinstance(node, cst.Attribute):
+            base = self.dotted(node.value, env, frame)
+            return f"{base}.{node.attr.value}" if base else None
+        if isinstance(node, cst.Name):
+            value = env.vars.get(node.value) or self.named(frame.scope, node.value)
+            return value.ref if value is not None and isinstance(value.ref, str) else node.value
+        return None
+
+    def _tuple(self, node: cst.Tuple | cst.List | cst.Set, env: Env, frame: Frame) -> Value:
+        parts: list[Value] = []
+        exact = True
+        for item in node.elements:
+            value = self.eval(item.value, env, frame)
+            if not isinstance(item, cst.StarredElement):
+                parts.append(value)
+            elif value.parts is not None:
+                parts.extend(value.parts)
+            else:
+                exact = False
+                parts.append(self.iterated(value, item, frame))
+        return sequence(parts) if exact else bag(join(parts))
+
+    def _dict(self, node: cst.Dict, env: Env, frame: Frame) -> Value:
+        return self._any(node, env, frame)
+
+    def _if_exp(self, node: cst.IfExp, env: Env, frame: Frame) -> Value:
+        test = self.test(node.test, env, frame)
+        then, other = self._branch(node.body, env.where(test), frame), self._branch(node.orelse, env.where(~test), frame)
+        return self._adopt(join_arms(node.test, test, then, other), env)
+
+    def _branch(self, node: cst.BaseExpression, env: Env | None, frame: Frame) -> Env | None:
+        if env is not None:
+            env.vars[RETURN] = self.eval(node, env, frame)
+        return None if env is None or env.dead else env
+
+    def _adopt(self, out: Env | None, env: Env) -> Value:
+        """Let the state after the parts of an expression be the state, and give back the expression's value."""
+        if out is None or out.dead:
+            env.path = FALSE
+            return NOTHING
+        value = out.vars.pop(RETURN)
+        env.vars, env.path, env.grad = out.vars, out.path, out.grad
+        return value
+
+    def _boolean(self, node: cst.BooleanOperation, env: Env, frame: Frame) -> Value:
+        left = self.eval(node.left, env, frame)
+        test = self.truth(left, node.left, env, frame)
+        go_on = test if isinstance(node.operator, cst.And) else ~test
+        out: Env | None = None
+        if (stop := env.where(~go_on)) is not None:
+            stop.vars[RETURN] = replace(left, truth=FALSE if isinstance(node.operator, cst.And) else TRUE)
+            out = stop
+        if (on := env.where(go_on)) is not None:
+            right = self.eval(node.right, on, frame)
+            on.vars[RETURN] = replace(right, truth=self.truth(right, node.right, on, frame))
+            out = join_envs(out, on)
+        return self._adopt(out, env)
+
+    def _unary(self, node: cst.UnaryOperation, env: Env, frame: Frame) -> Value:
+        value = self.eval(node.expression, env, frame)
+        if isinstance(node.operator, cst.Not):
+            return boolean(~self.truth(value, node.expression, env, frame), value.deps)
+        if isinstance(node.operator, cst.Minus) and isinstance(value.const, (int, float)):
+            return replace(value, const=-value.const)
+        relation = Relation.IS if isinstance(node.operator, cst.Plus) else Relation.COPY
+        return self.derive([value], ops.Op(relation), node, env, frame)
+
+    def _binary(self, node: cst.BinaryOperation, env: Env, frame: Frame) -> Value:
+        left, right = self.eval(node.left, env, frame), self.eval(node.right, env, frame)
+        if isinstance(node.operator, cst.Add) and left.parts is not None and right.parts is not None:
+            return sequence((*left.parts, *right.parts))
+        if isinstance(node.operator, cst.Multiply):
+            for items, times in ((left, right), (right, left)):
+                if items.parts is not None and isinstance(times.const, int) and len(items.parts) * times.const <= 64:
+                    return sequence(items.parts * times.const)
+                if items.parts and len(items.parts) == 1:
+                    return bag(items.parts[0])
+        if left.shapes or right.shapes or left.elem is not None or right.elem is not None:
+            both = [v for v in (element(left), element(right)) if v is not None]
+            if isinstance(node.operator, cst.Add) and both:
+                return bag(join(both))
+        return self.derive([left, right], ops.Op(Relation.COPY), node, env, frame)
+
+    def _comparison(self, node: cst.Comparison, env: Env, frame: Frame) -> Value:
+        left = self.eval(node.left, env, frame)
+        rights = [self.eval(c.comparator, env, frame) for c in node.comparisons]
+        deps = left.deps.union(*(r.deps for r in rights))
+        if len(rights) == 1:
+            operator, right = node.comparisons[0].operator, rights[0]
+            if isinstance(operator, (cst.Is, cst.IsNot)):
+                if right.none is TRUE and left.none is not UNKNOWN:
+                    if len(left.none.atoms) == 1:
+                        self.texts.setdefault(left.none.atoms[0], node.left)
+                    return boolean(left.none if isinstance(operator, cst.Is) else ~left.none, deps)
+                if isinstance(right.const, bool) and left.truth is not UNKNOWN:
+                    same = left.truth if right.const == isinstance(operator, cst.Is) else ~left.truth
+                    return boolean(same, deps)
+            if isinstance(operator, (cst.Equal, cst.NotEqual)):
+                equal = isinstance(operator, cst.Equal)
+                if left.const is not None and right.const is not None:
+                    return boolean(TRUE if (left.const == right.const) == equal else FALSE, deps)
+                if isinstance(right.const, bool) and left.truth is not UNKNOWN:
+                    return boolean(left.truth if right.const == equal else ~left.truth, deps)
+        tensor = [left, *rights] if any(a.origin.kind != "fresh" for v in (left, *rights) for a in v.same) else []
+        value = self.derive(tensor, ops.Op(Relation.COPY), node, env, frame) if tensor else self.plain(node, frame, deps)
+        return replace(value, truth=self.opaque(node, [left, *rights]))
+
+    def _named_expr(self, node: cst.NamedExpr, env: Env, frame: Frame) -> Value:
+        value = self.eval(node.value, env, frame)
+        self.bind(node.target, value, env, frame, node)
+        return value
+
+    def _lambda(self, node: cst.Lambda, env: Env, frame: Frame) -> Value:
+        return Value(ref=Closure(node, frame, env), truth=TRUE)
+
+    def _await(self, node: cst.Await | cst.Yield, env: Env, frame: Frame) -> Value:
+        return replace(self._any(node, env, frame), none=UNKNOWN)
+
+    def _comprehension(self, node: cst.ListComp | cst.GeneratorExp | cst.SetComp, env: Env, frame: Frame) -> Value:
+        inner = env.copy()
+        value = self._for_in(node.for_in, node.elt, inner, frame)
+        for name in env.vars:  # a walrus inside binds outside
+            if name not in _targets(node.for_in) and inner.vars.get(name) is not env.vars[name]:
+                env.vars[name] = inner.vars[name]
+        env.vars.update({n: v for n, v in inner.vars.items() if n not in env.vars and n in _walrus(node)})
+        return value
+
+    def _for_in(self, part: cst.CompFor, elt: cst.BaseExpression, env: Env, frame: Frame) -> Value:
+        over = self.eval(part.iter, env, frame)
+        items = over.parts if over.parts is not None and len(over.parts) <= 64 else None
+        values: list[Value] = []
+        for item in items if items is not None else (self.iterated(over, part.iter, frame),):
+            self.bind(part.target, item, env, frame, part)
+            state: Env | None = env.copy()
+            for filtering in part.ifs:
+                if state is not None:
+                    state = state.where(self.test(filtering.test, state, frame))
+            if state is None:
+                continue
+            if part.inner_for_in is not None:
+                inner = self._for_in(part.inner_for_in, elt, state, frame)
+                values.append(self.iterated(inner, elt, frame))
+            else:
+                values.append(self.eval(elt, state, frame))
+            env.vars = state.vars
+        if items is None or part.ifs or part.inner_for_in is not None:
+            return bag(join(values)) if values else self.plain(elt, frame)
+        return sequence(values)
+
+    def _dict_comp(self, node: cst.DictComp, env: Env, frame: Frame) -> Value:
+        inner = env.copy()
+        self._for_in(node.for_in, node.key, inner, frame)
+        self._for_in(node.for_in, node.value, env.copy(), frame)
+        return self.plain(node, frame)
+
+    # -- tests ----------------------------------------------------------------------------------------------------------------
+
+    def test(self, node: cst.BaseExpression, env: Env, frame: Frame) -> Condition:
+        """When the test of a branch holds."""
+        return self.truth(self.eval(node, env, frame), node, env, frame)
+
+    def truth(self, value: Value, node: cst.BaseExpression, env: Env, frame: Frame) -> Condition:
+        if value.truth is not UNKNOWN:
+            return value.truth
+        if value.none is TRUE:
+            return FALSE
+        return self.opaque(node, [value])
+
+    def opaque(self, node: cst.BaseExpression, values: list[Value]) -> Condition:
+        """A test of which nothing is known but that it comes out the same for the same values."""
+        form = None if isinstance(node, cst.Name) else shape(node)
+        return self.named_test((form, *values), node, "flag" if any(map(_of_flags, values)) else "test")
+
+    def named_test(self, thing: object, text: str | cst.CSTNode, kind: Literal["test", "flag"] = "test") -> Condition:
+        key = self.key(thing)
+        self.texts.setdefault(Atom(kind, key), text)
+        return atom(kind, key)
+
+    def need(self, index: int) -> Value:
+        """`ctx.needs_input_grad[index]`"""
+        return boolean(atom("needs", index))
+
+    def flag(self, tensor: Value, node: cst.BaseExpression) -> Condition:
+        """When `tensor.requires_grad` is true, taking a derived tensor for what it was derived from."""
+        aliases = [a for a in tensor.same if a.origin.kind == "input" and a.origin.index >= 0]
+        indices = sorted({a.origin.index for a in aliases})
+        if aliases and len(aliases) == len(tensor.same) and (len(indices) == 1 or len({a.site for a in aliases}) == 1):
+            out = FALSE
+            for index in indices:
+                out = out | self.need(index).truth
+            return out
+        return self.named_test(("flag", tensor), node, "flag")
+
+    # -- attributes and subscripts --------------------------------------------------------------------------------------------
+
+    def _attribute(self, node: cst.Attribute, env: Env, frame: Frame) -> Value:
+        owner = self.eval(node.value, env, frame)
+        name = node.attr.value
+        if owner.ref is not None:
+            if owner.ref == CTX.ref:
+                return self._ctx_attribute(node, name, env, frame)
+            if isinstance(owner.ref, str):
+                return Value(ref=f"{owner.ref}.{name}")
+            if isinstance(owner.ref, Definition) and owner.ref.is_class:
+                found = member(owner.ref, name)
+                return Value(ref=found, truth=TRUE) if found is not None else self.unknown(node, frame)
+        if name == "requires_grad":
+            return self.read_flag(node, owner, env, frame)
+        self.note_tensor(owner, name)
+        op = ops.attribute(name)
+        if op is None:
+            return self.unknown(node, frame, owner.deps)
+        if op.kind is ops.Kind.PLAIN:
+            return self.plain(node, frame, owner.deps)
+        return self.derive([owner], op, node, env, frame)
+
+    def note_tensor(self, owner: Value, name: str) -> None:
+        """What is used as only a tensor can be, is one."""
+        if name in ops.TENSOR_ATTRIBUTES:
+            self.tensors.update(a.origin.index for a in owner.same if a.origin.kind == "input" and a.relation == Relation.IS)
+
+    def read_flag(self, node: cst.BaseExpression, tensor: Value, env: Env, frame: Frame) -> Value:
+        """`tensor.requires_grad`"""
+        if any(a.origin.kind == "input" for a in tensor.same):
+            self.events.append(FlagRead(node, self.place(frame, env), tensor))
+        return boolean(self.flag(tensor, node), tensor.deps)
+
+    def _ctx_attribute(self, node: cst.Attribute, name: str, env: Env, frame: Frame) -> Value:
+        if name == "needs_input_grad":
+            if self.inputs is None:
+                return Value(ref=NEEDS)
+            return replace(sequence(self.need(i) for i in range(self.inputs)), ref=NEEDS)
+        if name in ("saved_tensors", "saved_variables"):
+            name = "saved_tensors"
+        self.kept.add(name)
+        value = env.vars.get(slot(name))
+        if value is None:
+            return self.unknown(node, frame)
+        if value.unbound is not FALSE:
+            return self.use(node, name, value, env, frame)
+        return value
+
+    def _subscript(self, node: cst.Subscript, env: Env, frame: Frame) -> Value:
+        owner = self.eval(node.value, env, frame)
+        indices = [self._slice(part.slice, env, frame) for part in node.slice]
+        at = indices[0].const if len(indices) == 1 and isinstance(indices[0].const, int) else None
+        if owner.ref is NEEDS and isinstance(at, int) and not isinstance(at, bool):
+            self.events.append(NeedsRead(node, self.place(frame, env), at))
+            if at >= 0 and (self.inputs is None or at < self.inputs):
+                return self.need(at)
+        parts = owner.parts
+        if parts is not None and isinstance(at, int):
+            return parts[at] if -len(parts) <= at < len(parts) else self.unknown(node, frame, owner.deps)
+        only = node.slice[0].slice if len(node.slice) == 1 else None
+        if isinstance(only, cst.Slice) and (owner.shapes or owner.elem is not None):
+            return self._sliced(owner, only, env, frame, node)
+        item = element(owner)
+        if item is not None:
+            return self.element_at(item, at) if isinstance(at, int) and at >= 0 else item
+        if owner.ref is NEEDS:
+            return self.plain(node, frame)
+        if not owner.same:
+            return self.unknown(node, frame, owner.deps)
+        kinds = [_index_kind(part.slice, index) for part, index in zip(node.slice, indices, strict=True)]
+        if len(kinds) > 1 or kinds[0] in ("ellipsis", "none"):  # what only a tensor takes
+            self.note_tensor(owner, "ndim")
+        return self.derive([owner], ops.subscript(*kinds), node, env, frame, "item")
+
+    def _slice(self, part: cst.BaseSlice, env: Env, frame: Frame) -> Value:
+        if isinstance(part, cst.Index):
+            return self.eval(part.value, env, frame)
+        assert isinstance(part, cst.Slice)
+        for bound in (part.lower, part.upper, part.step):
+            if bound is not None:
+                self.eval(bound, env, frame)
+        return NOTHING
+
+    def _sliced(self, owner: Value, cut: cst.Slice, env: Env, frame: Frame, node: cst.Subscript) -> Value:
+        bounds: list[int | None] = []
+        for bound in (cut.lower, cut.upper, cut.step):
+            value = self.eval(bound, env, frame).const if bound is not None else None
+            if bound is not None and not isinstance(value, int):
+                break
+            bounds.append(cast("int | None", value))
+        if owner.parts is not None and len(bounds) == 3:
+            return sequence(owner.parts[slice(*bounds)])
+        item = element(owner)
+        return bag(item) if item is not None else self.plain(node, frame, owner.deps)
+
+    # -- derived tensors ------------------------------------------------------------------------------------------------------
+
+    def derive(
+        self, operands: Iterable[Value], op: ops.Op, node: cst.CSTNode, env: Env, frame: Frame, kind: HopKind = "derive"
+    ) -> Value:
+        """What an operation returns of its operands."""
+        operands = list(operands)
+        deps: frozenset[Origin] = frozenset().union(*(v.deps for v in operands))
+        if op.kind is ops.Kind.PLAIN:
+            return self.plain(node, frame, deps)
+        site = self.site(node, frame)
+        if op.kind is ops.Kind.FRESH:
+            made = Origin("fresh", site)
+            return Value(frozenset({Alias(made, site=site, own=env.grad)}), deps)
+        out: set[Alias] = set()
+        for operand in operands:
+            for a in operand.same:
+                if op.relation is Relation.IS:
+                    out.add(a)
+                elif op.relation is Relation.COPY and a.origin.kind == "fresh":
+                    continue  # a new tensor, and of nobody's
+                else:
+                    own = op.relation is not Relation.DETACHED and (a.own or env.grad)
+                    out.add(
+                        replace(
+                            a.hop(kind, node, op.relation, op.when, op.otherwise),
+                            relation=max(a.relation, op.relation),
+                            site=site,
+                            own=own,
+                        )
+                    )
+        if not out:
+            out.add(Alias(Origin("fresh", site), site=site, own=env.grad))
+        value = Value(frozenset(out), deps)
+        return bag(value) if op.kind is ops.Kind.SEQUENCE else value
+
+
+def member(made: Definition, name: str) -> Definition | None:
+    """A method of a class of the file, its own or inherited."""
+    import ast
+
+    for one in (made, *bases(made)):
+        found = one.inner.names.get(name)
+        if isinstance(found, ast.Call) and found.args:  # backward = staticmethod(_backward)
+            found = one.scope.resolve(found.args[0])
+        elif isinstance(found, ast.expr):
+            found = one.inner.resolve(found)
+        if isinstance(found, Definition):
+            return found
+    return None
+
+
+def literal(node: cst.BaseExpression) -> object:
+    """The value of a number or string literal, None where it is none."""
+    if isinstance(node, (cst.Integer, cst.Float)):
+        return cast("object", node.evaluated_value)
+    if isinstance(node, cst.SimpleString):
+        return node.evaluated_value
+    return None
+
+
+def traced(value: Value, kind: HopKind, node: cst.CSTNode) -> Value:
+    """The same value, one station further on its way."""
+    if not value.same and not value.shapes and value.elem is None:
+        return value
+    same = frozenset(a.hop(kind, node) if a.origin.kind == "input" else a for a in value.same)
+    shapes = tuple(tuple(traced(p, kind, node) for p in s) for s in value.shapes)
+    elem = traced(value.elem, kind, node) if value.elem is not None else None
+    return replace(value, same=same, shapes=shapes, elem=elem)
+
+
+def _of_flags(value: Value) -> bool:
+    """Is it a boolean, or a container of booleans, that comes from a flag?"""
+    if any(a.kind in ("needs", "flag") for a in value.truth.atoms):
+        return True
+    item = element(value)
+    return item is not None and _of_flags(item)
+
+
+def _index_kind(part: cst.BaseSlice, index: Value) -> ops.Index:
+    if isinstance(part, cst.Slice):
+        return "slice"
+    assert isinstance(part, cst.Index)
+    node = part.value
+    if isinstance(node, cst.Ellipsis):
+        return "ellipsis"
+    if isinstance(node, cst.List):
+        return "list"
+    if isinstance(node, cst.Comparison):
+        return "list"
+    if index.none is TRUE:
+        return "none"
+    if isinstance(index.const, bool):
+        return "bool"
+    if isinstance(index.const, int):
+        return "int"
+    return "unknown"
+
+
+def _integer(node: cst.Subscript) -> int | None:
+    part = node.slice[0].slice
+    if len(node.slice) == 1 and isinstance(part, cst.Index) and isinstance(part.value, cst.Integer):
+        return part.value.evaluated_value
+    return None
+
+
+def _targets(part: cst.CompFor | None) -> set[str]:
+    out: set[str] = set()
+    while part is not None:
+        out |= _names(part.target)
+        part = part.inner_for_in
+    return out
+
+
+def _names(node: cst.CSTNode) -> set[str]:
+    return {one.value for one in descendants(node) if isinstance(one, cst.Name)}
+
+
+def _walrus(node: cst.CSTNode) -> set[str]:
+    return {one.target.value for one in descendants(node) if isinstance(one, cst.NamedExpr) and isinstance(one.target, cst.Name)}
+
+
+_BUILTINS = frozenset(
+    """any all bool dict enumerate filter float getattr hasattr int isinstance len list map max min next range reversed set
+    setattr sorted sum super tuple type zip""".split()
+)
+
+_CONSTANTS = {
+    "None": NONE,
+    "True": Value(const=True, truth=TRUE),
+    "False": Value(const=False, truth=FALSE),
+}
+
+_Ev = Callable[[Any, Any, Env, Frame], Value]
+EXPRESSIONS: dict[type[cst.CSTNode], _Ev] = {
+    cst.Name: Expressions._name,
+    cst.Integer: Expressions._literal,
+    cst.Float: Expressions._literal,
+    cst.SimpleString: Expressions._literal,
+    cst.Tuple: Expressions._tuple,
+    cst.List: Expressions._tuple,
+    cst.Set: Expressions._tuple,
+    cst.IfExp: Expressions._if_exp,
+    cst.BooleanOperation: Expressions._boolean,
+    cst.UnaryOperation: Expressions._unary,
+    cst.BinaryOperation: Expressions._binary,
+    cst.Comparison: Expressions._comparison,
+    cst.NamedExpr: Expressions._named_expr,
+    cst.Lambda: Expressions._lambda,
+    cst.Await: Expressions._await,
+    cst.Yield: Expressions._await,
+    cst.ListComp: Expressions._comprehension,
+    cst.GeneratorExp: Expressions._comprehension,
+    cst.SetComp: Expressions._comprehension,
+    cst.DictComp: Expressions._dict_comp,
+    cst.Attribute: Expressions._attribute,
+    cst.Subscript: Expressions._subscript,
+}
