@@ -177,7 +177,7 @@ class Function:
 
     `symbol` is its dotted name in the module. `params` are the arguments of `apply` in order; a `*args` parameter stands last
     with `star` set. `tensors`: the arguments that are surely tensors. `segments`: the parts of the file that were read. `kept`:
-    the ctx attributes that something reads. `texts`: the tests that conditions speak of. `complete`: all methods could be followed.
+    the ctx attributes that something reads. `texts`: the tests that conditions speak of. `complete`: all of it could be followed.
     """
 
     name: str

@@ -19,9 +19,13 @@ from autograd_lint.flow.expressions import Expressions
 from autograd_lint.flow.frames import CTX, Closure, Frame
 from autograd_lint.flow.values import NONE, Value, bag, element, join
 from autograd_lint.model import Return
+from autograd_lint.source import SourceError
 from autograd_lint.tree import children
 
 MAX_ROUNDS = 8
+
+# Loops inside loops multiply. Real Functions take a few thousand statements; nobody waits for more than this.
+MAX_STATEMENTS = 300_000
 
 
 class Interpreter(Expressions):
@@ -43,6 +47,8 @@ class Interpreter(Expressions):
             if env is None or env.dead:
                 return None
             self.steps += 1
+            if self.steps > MAX_STATEMENTS:
+                raise SourceError("takes too long to be followed", frame.segment.first)
             do = _STATEMENTS.get(type(statement))
             if do is not None:
                 env = do(self, statement, env, frame)

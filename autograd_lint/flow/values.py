@@ -91,8 +91,8 @@ class Value:
     """What is known of a value.
 
     `same`: the tensors it may be. `deps`: all it may be computed from. `shapes`: its elements, if it is a tuple or list, per
-    known length. `elem`: any element of a container of unknown length. `none`, `unbound`, `truth`: when it is None, not bound, true.
-    `const`: a literal. `ref`: a function, module or class that the interpreter knows. `gate`: the test that made it depend on
+    known length. `elem`: any element of a container of unknown length. `none`, `unbound`, `truth`: when it is None, not bound,
+    true. `const`: a literal. `ref`: a function, module or class that the interpreter knows. `gate`: the test that made it depend on
     whether a gradient is needed.
     """
 
