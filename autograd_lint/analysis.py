@@ -21,19 +21,21 @@ from autograd_lint.settings import Settings
 Input = tuple[Param, Value]
 
 
-def analyse(made: Definition, settings: Settings) -> Function:
+def analyse(made: Definition, settings: Settings, mentions: frozenset[str] = frozenset()) -> Function:
     """Follow one autograd Function.
+
+    `mentions`: words, one of which a long helper must be able to reach to be worth following; none: all are.
 
     Raises SourceError where one of its methods cannot be parsed.
     """
-    return _Analysis(made, settings).run()
+    return _Analysis(made, settings, mentions).run()
 
 
 class _Analysis:
-    def __init__(self, made: Definition, settings: Settings) -> None:
+    def __init__(self, made: Definition, settings: Settings, mentions: frozenset[str]) -> None:
         self.made = made
         self.function = Function(made.name, made.symbol, made.node.lineno)
-        self.interpreter = Interpreter(None, settings)
+        self.interpreter = Interpreter(None, settings, mentions)
         self.settings = settings
         self.env = Env({})
 
@@ -161,13 +163,14 @@ class _Analysis:
 
 def _copied(value: Value, node: cst.Decorator, site: int, why: str) -> Value:
     """An argument as a decorator passes it on that may have copied it."""
-    same = frozenset(
-        replace(a.hop("decorator", node, Relation.MAY_COPY, why), relation=max(a.relation, Relation.MAY_COPY), site=site)
-        if a.origin.kind == "input"
-        else a
-        for a in value.same
-    )
-    return replace(value, same=same)
+
+    def copied(a: Alias) -> Alias:
+        if a.origin.kind != "input":
+            return a
+        hop = Hop(node, "decorator", Relation.MAY_COPY, why, before=a.trail)
+        return Alias(a.origin, max(a.relation, Relation.MAY_COPY), site, a.own, hop)
+
+    return replace(value, same=frozenset(map(copied, value.same)))
 
 
 def _tensors(value: Value) -> Iterator[Alias]:

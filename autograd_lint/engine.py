@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from autograd_lint.analysis import analyse
 from autograd_lint.diagnostic import Diagnostic, Failure, FlowStep, Range, Report, TextEdit, TextFix
-from autograd_lint.outline import outline, reach
+from autograd_lint.outline import outline
 from autograd_lint.prefilter import has_a_say
 from autograd_lint.source import Segment, SourceError, Text, decode
 
@@ -32,14 +32,16 @@ def check(source: bytes, path: str, rules: Sequence[Rule], settings: Settings) -
     except SourceError as error:
         report.failures.append(Failure(path, error.line, error.column, error.message))
         return report
+    everything = any(not rule.mentions for rule in rules)
+    mentions = frozenset() if everything else frozenset(word for rule in rules for word in rule.mentions)
     found: dict[tuple[str, Range], _Placed] = {}
     for made in functions:
-        text_reached = reach(made).encode()
-        concerned = [rule for rule in rules if has_a_say(text_reached, (rule,))]
+        reached = made.reach.encode()
+        concerned = [rule for rule in rules if has_a_say(reached, (rule,))]
         if not concerned:
             continue
         try:
-            function = analyse(made, settings)
+            function = analyse(made, settings, mentions)
         except SourceError as error:
             report.failures.append(Failure(path, error.line, error.column, error.message))
             continue

@@ -68,6 +68,24 @@ class Definition:
                 todo.extend(ast.iter_child_nodes(one))
         return False
 
+    @cached_property
+    def reach(self) -> str:
+        """The text of this and of all that it names in its file, directly or not: more than can run when it does."""
+        seen: dict[int, Definition] = {}
+        todo = [self]
+        while todo:
+            one = todo.pop()
+            if id(one) in seen:
+                continue
+            seen[id(one)] = one
+            for name in set(_IDENTIFIER.findall(one.segment.code)):
+                found = one.inner.lookup(name)
+                if isinstance(found, ast.expr):
+                    found = one.inner.resolve(found)
+                if isinstance(found, Definition):
+                    todo.append(found)
+        return "\n".join(one.segment.code for one in seen.values())
+
     @property
     def is_class(self) -> bool:
         return isinstance(self.node, ast.ClassDef)
@@ -210,24 +228,6 @@ def bases(made: Definition) -> Iterator[Definition]:
                     seen.add(id(found))
                     queue.append(found)
                     yield found
-
-
-def reach(made: Definition) -> str:
-    """The text of a definition and of all that it names in its file, directly or not: more than can run when it does."""
-    seen: dict[int, Definition] = {}
-    todo = [made]
-    while todo:
-        one = todo.pop()
-        if id(one) in seen:
-            continue
-        seen[id(one)] = one
-        for name in set(_IDENTIFIER.findall(one.segment.code)):
-            found = one.inner.lookup(name)
-            if isinstance(found, ast.expr):
-                found = one.inner.resolve(found)
-            if isinstance(found, Definition):
-                todo.append(found)
-    return "\n".join(one.segment.code for one in seen.values())
 
 
 def check_depth(made: Definition) -> None:

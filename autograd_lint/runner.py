@@ -268,4 +268,5 @@ def undisturbed() -> Iterator[None]:
     finally:
         sys.setrecursionlimit(limit)
         if collecting:
+            gc.freeze()  # or the next allocation looks through all that the run has made
             gc.enable()

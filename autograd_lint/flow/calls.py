@@ -26,6 +26,9 @@ MAX_STEPS = 40_000
 # Helpers of so many lines are parsed even if they get no tensor: one may ask for grad mode.
 SHORT = 12
 
+# Helpers of more lines launch kernels, as a rule. They are not parsed if nothing in their reach speaks of what is looked for.
+LONG = 40
+
 NO_KEYWORDS = Value(ref=Marker("{}"), truth=FALSE)
 
 # Decorators that pass tensors on as they are; by their last name, since most projects wrap or re-export them.
@@ -423,7 +426,7 @@ def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call |
     """Run a function of the file on these arguments, decorators included; None where that cannot be seen through."""
     target = function.ref
     if isinstance(target, Definition):
-        if target.segment not in run.segments and not _worth_parsing(target, given):
+        if target.segment not in run.segments and not _worth_parsing(run, target, given):
             return None
         body: cst.FunctionDef | cst.Lambda = _definition(run, target)
         scope, segment = target.inner, target.segment
@@ -504,11 +507,16 @@ def last_name(node: cst.BaseExpression) -> str:
     return node.value if isinstance(node, cst.Name) else "?"
 
 
-def _worth_parsing(made: Definition, given: Arguments) -> bool:
-    """Can a helper be followed, and does it get anything whose story matters? Short ones are always looked at."""
+def _worth_parsing(run: Interpreter, made: Definition, given: Arguments) -> bool:
+    """Can a helper be followed, and has it to do with what is looked for? Short ones are always looked at."""
     if not made.decorators <= TRANSPARENT or made.suspends:
         return False
-    return made.segment.last - made.segment.first < SHORT or any(map(_matters, given.values()))
+    lines = made.segment.last - made.segment.first
+    if lines < SHORT:
+        return True
+    if lines > LONG and run.mentions and not any(word in made.reach for word in run.mentions):
+        return False
+    return any(map(_matters, given.values()))
 
 
 def _matters(value: Value) -> bool:

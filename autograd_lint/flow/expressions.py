@@ -19,6 +19,7 @@ from autograd_lint.flow.values import (
     NONE,
     NOTHING,
     Alias,
+    Hop,
     HopKind,
     Origin,
     Relation,
@@ -45,9 +46,10 @@ class Expressions:
     `entry`: the methods that torch calls, by the identity of their nodes.
     """
 
-    def __init__(self, inputs: int | None, settings: Settings) -> None:
+    def __init__(self, inputs: int | None, settings: Settings, mentions: frozenset[str] = frozenset()) -> None:
         self.inputs = inputs
         self.settings = settings
+        self.mentions = mentions
         self.events: list[Event] = []
         self.tensors: set[int] = set()
         self.kept: set[str] = set()
@@ -80,7 +82,8 @@ class Expressions:
 
     def plain(self, node: cst.CSTNode, frame: Frame, deps: frozenset[Origin] = frozenset()) -> Value:
         """An unknown value that is not None."""
-        return replace(self.unknown(node, frame, deps), none=FALSE)
+        site = self.site(node, frame)
+        return Value(frozenset({Alias(Origin("fresh", site), site=site)}), deps)
 
     # -- binding --------------------------------------------------------------------------------------------------------------
 
@@ -537,15 +540,9 @@ class Expressions:
                 elif op.relation is Relation.COPY and a.origin.kind == "fresh":
                     continue  # a new tensor, and of nobody's
                 else:
+                    hop = Hop(node, kind, op.relation, op.when, op.otherwise, a.trail)
                     own = op.relation is not Relation.DETACHED and (a.own or env.grad)
-                    out.add(
-                        replace(
-                            a.hop(kind, node, op.relation, op.when, op.otherwise),
-                            relation=max(a.relation, op.relation),
-                            site=site,
-                            own=own,
-                        )
-                    )
+                    out.add(Alias(a.origin, max(a.relation, op.relation), site, own, hop))
         if not out:
             out.add(Alias(Origin("fresh", site), site=site, own=env.grad))
         value = Value(frozenset(out), deps)
@@ -567,20 +564,22 @@ def member(made: Definition, name: str) -> Definition | None:
     return None
 
 
-def literal(node: cst.BaseExpression) -> object:
+def literal(node: cst.BaseExpression) -> int | float | complex | str | bytes | None:
     """The value of a number or string literal, None where it is none."""
-    if isinstance(node, (cst.Integer, cst.Float)):
-        return cast("object", node.evaluated_value)
+    if isinstance(node, cst.Integer):
+        return int(node.value, 0)
     if isinstance(node, cst.SimpleString):
-        return node.evaluated_value
-    return None
+        text = node.value
+        plain = text[0] in "'\"" and text[:3] not in ("'''", '"""') and "\\" not in text
+        return text[1:-1] if plain else node.evaluated_value
+    return node.evaluated_value if isinstance(node, cst.Float) else None
 
 
 def traced(value: Value, kind: HopKind, node: cst.CSTNode) -> Value:
     """The same value, one station further on its way."""
     if not value.same and not value.shapes and value.elem is None:
         return value
-    same = frozenset(a.hop(kind, node) if a.origin.kind == "input" else a for a in value.same)
+    same = frozenset(a.at(kind, node) if a.origin.kind == "input" else a for a in value.same)
     shapes = tuple(tuple(traced(p, kind, node) for p in s) for s in value.shapes)
     elem = traced(value.elem, kind, node) if value.elem is not None else None
     return replace(value, same=same, shapes=shapes, elem=elem)

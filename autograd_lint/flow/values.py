@@ -79,11 +79,9 @@ class Alias:
     own: bool = False
     trail: Hop | None = field(default=None, compare=False, hash=False)
 
-    def hop(
-        self, kind: HopKind, node: cst.CSTNode, relation: Relation = Relation.IS, why: str = "", otherwise: Relation = Relation.IS
-    ) -> Alias:
-        """The same, one station further."""
-        return replace(self, trail=Hop(node, kind, relation, why, otherwise, self.trail))
+    def at(self, kind: HopKind, node: cst.CSTNode) -> Alias:
+        """The same tensor, one station further."""
+        return Alias(self.origin, self.relation, self.site, self.own, Hop(node, kind, before=self.trail))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ class World:
         self.random = random.Random(seed)
         self.seen: list[Seen] = []
         self.read: set[tuple[int, str]] = set()
+        self.fuel = 300
 
     def tensor(self, links: dict[Origin, Relation]) -> Tensor:
         return Tensor(self, links)
@@ -96,11 +97,14 @@ class Tensor:
         return tuple(self._at(VIEW) for _ in range(count))
 
     def __add__(self, other: object) -> Tensor:
+        if not isinstance(other, (Tensor, int)):
+            raise TypeError("no tensor")
         return self._at(COPY, others=(other,))
 
-    __mul__ = __radd__ = __rmul__ = __add__
+    __mul__ = __add__
 
     def __iadd__(self, other: object) -> Tensor:
+        self + other
         return self
 
     def __neg__(self) -> Tensor:
@@ -122,11 +126,12 @@ class Torch:
     def cat(self, tensors: list[Tensor]) -> Tensor:
         return tensors[0]._at(COPY, others=tuple(tensors[1:]))
 
-    def zeros_like(self, tensor: Tensor) -> Tensor:
+    def zeros_like(self, tensor: object) -> Tensor:
         return Tensor(self._world)
 
-    def flatten(self, tensor: Tensor, start: int = 0, end: int = -1) -> Tensor:
-        return tensor.flatten(start, end)
+    def flatten(self, tensor: object, start: int = 0, end: int = -1) -> Tensor:
+        """Also of None, so that a program can be written that never fails for another reason than the one in question."""
+        return tensor.flatten(start, end) if isinstance(tensor, Tensor) else Tensor(self._world)
 
     @staticmethod
     @contextlib.contextmanager
@@ -173,7 +178,8 @@ class Program:
         namespace: dict[str, Any] = {"torch": _TorchModule(world), "_see": _see(world), "_read": _read(world)}
         ctx = Context()
         ctx.needs_input_grad = world.needs
-        with contextlib.suppress(ValueError, TypeError, IndexError):  # what the program raises, and what it does by mistake
+        # What the program raises, what it does by mistake, and a list that grows while it is gone through.
+        with contextlib.suppress(ValueError, TypeError, IndexError, _Endless):
             try:
                 exec(self._code, namespace)
                 made = namespace["F"]
@@ -195,9 +201,16 @@ def _see(world: World) -> Callable[[What, int, int, Any], Any]:
 def _read(world: World) -> Callable[[int, str, Any], Any]:
     def read(line: int, name: str, value: Any) -> Any:
         world.read.add((line, name))
+        world.fuel -= 1
+        if world.fuel < 0:
+            raise _Endless
         return value
 
     return read
+
+
+class _Endless(Exception):
+    pass
 
 
 class _Base:
@@ -210,7 +223,15 @@ class _TorchModule(Torch):
 
 
 class _Instrument(ast.NodeTransformer):
-    """`return e`, `e.requires_grad` and `ctx.a = e` report `e` as they are reached."""
+    """`return e` of a method, `e.requires_grad` and `ctx.a = e` report `e` as they are reached."""
+
+    _inside: tuple[str, ...] = ()
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+        self._inside = (*self._inside, node.name)
+        self.generic_visit(node)
+        self._inside = self._inside[:-1]
+        return node
 
     def _seen(self, what: str, node: ast.stmt | ast.expr, value: ast.expr) -> ast.expr:
         place = [ast.Constant(part) for part in (what, node.lineno, node.col_offset + 1)]
@@ -227,6 +248,8 @@ class _Instrument(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: N802
         self.generic_visit(node)
+        if self._inside not in (("forward",), ("backward",)):
+            return node
         node.value = self._seen("return", node, node.value or ast.copy_location(ast.Constant(None), node))
         return node
 

@@ -16,8 +16,12 @@ CALLS = frozenset("helper lambda nested".split())
 REST = frozenset("try with delete".split())
 EVERYTHING = PLAIN | OPAQUE | LOOPS | CONTAINERS | CALLS | REST
 
-OPERATIONS = """{}.view(-1)|{}.t()|{}.conj()|{}.contiguous()|{}.flatten(0, 1)|{}.float()|{}.detach()|{}.clone()|-{}|+{}
-{}[0]|{}[0:1]|{} * 2|torch.zeros_like({})|torch.flatten({}, 0, 1)|{}.requires_grad_()""".replace("\n", "|").split("|")
+OPERATIONS = tuple(
+    """{}.view(-1)|{}.t()|{}.conj()|{}.contiguous()|{}.flatten(0, 1)|{}.float()|{}.detach()|{}.clone()|-{}|+{}|{}[0]|{}[0:1]
+{} * 2|torch.zeros_like({})|torch.flatten({}, 0, 1)|{}.requires_grad_()""".replace("\n", "|").split("|")
+)
+# Of these no run ends early, whatever they are given.
+HARMLESS = ("torch.flatten({}, 0, 1)", "torch.zeros_like({})", "torch.flatten({})")
 
 TENSORS, LISTS = ("a", "b", "c"), ("xs", "ys")
 
@@ -34,6 +38,9 @@ class Writer:
     lists: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     depth: int = 2
+    top: int = 2
+    looping: int = 0
+    operations: tuple[str, ...] = OPERATIONS
     loops: int = 0
     functions: list[str] = field(default_factory=list)
 
@@ -55,8 +62,11 @@ class Writer:
 
     # -- expressions --------------------------------------------------------------------------------------------------------
 
+    def operation(self) -> str:
+        return self.random.choice(self.operations)
+
     def name(self) -> str:
-        if self.random.random() < 0.03:
+        if self.operations is not HARMLESS and self.random.random() < 0.03:
             return self.random.choice(TENSORS)
         return self.random.choice(self.known)
 
@@ -65,13 +75,13 @@ class Writer:
         choices: list[tuple[str, Callable[[], str]]] = [("", self.name), ("", self.name)]
         if fuel:
             more: list[tuple[str, Callable[[], str]]] = [
-                ("", lambda: self.random.choice(OPERATIONS).format(self.name())),
-                ("", lambda: self.random.choice(OPERATIONS).format(self.name())),
-                ("", lambda: f"{self.name()} + {self.name()}"),
-                ("ifexp", lambda: f"({self.tensor(fuel - 1)} if {self.test(1)} else {self.tensor(fuel - 1)})"),
+                ("", lambda: self.operation().format(self.name())),
+                ("", lambda: self.operation().format(self.name())),
+                ("", lambda: f"{self.name()} + {self.name()}" if self.operations is not HARMLESS else self.name()),
+                ("ifexp", lambda: self.conditional(fuel - 1)),
                 ("walrus", self.walrus),
                 ("helper", self.call),
-                ("lambda", lambda: f"(lambda t: {self.random.choice(OPERATIONS).format('t')})({self.tensor(fuel - 1)})"),
+                ("lambda", lambda: f"(lambda t: {self.operation().format('t')})({self.tensor(fuel - 1)})"),
                 ("nested", lambda: f"{self.random.choice(self.functions)}({self.name()})" if self.functions else self.name()),
                 (
                     "list",
@@ -88,6 +98,14 @@ class Writer:
         return self.random.choice(allowed)()
 
     functions_of_ctx: set[str] = field(default_factory=set)
+
+    def conditional(self, fuel: int) -> str:
+        test, before = self.test(1), [*self.known]
+        then, after = self.tensor(fuel), self.known
+        self.known = before
+        other = self.tensor(fuel)
+        self.known.extend(name for name in after if name not in self.known)
+        return f"({then} if {test} else {other})"
 
     def walrus(self) -> str:
         name, value = self.random.choice(TENSORS), self.tensor(1)
@@ -111,7 +129,7 @@ class Writer:
             xs = self.random.choice(self.lists)
             options += [f"{xs}[1:]", f"{xs} + [{self.name()}]", f"[*{xs}, {self.name()}]", f"list({xs})", f"[{self.name()}] * 2"]
             if "comprehension" in self.features:
-                body = self.random.choice(OPERATIONS).format("t")
+                body = self.operation().format("t")
                 options += [f"[{body} for t in {xs}]", f"[{body} for t in {xs} if {self.test(0, 't')}]"]
                 options += [f"[{body} for _, t in enumerate({xs})]", f"[t for t, u in zip({xs}, [{self.name()}, {self.name()}])]"]
                 options += [f"list(map(lambda t: {body}, {xs}))"]
@@ -215,7 +233,8 @@ class Writer:
 
     def augmented(self) -> None:
         if self.lists and self.random.random() < 0.5:
-            self.line(f"{self.random.choice(self.lists)} += [{self.tensor(1)}]")
+            if not self.looping:  # a list that grows while a loop goes through it
+                self.line(f"{self.random.choice(self.lists)} += [{self.tensor(1)}]")
         else:
             self.line(f"{self.name()} += {self.name()}")
 
@@ -226,28 +245,36 @@ class Writer:
             self.line(f"ctx.{self.random.choice('pq')} = {value}")
 
     def delete(self) -> None:
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.3 and not self.looping:
             self.line(f"del {self.name()}")
 
     def nested(self) -> None:
-        if len(self.functions) < 2 and self.depth < 5:
+        # Not in a loop or a branch: then which of them is called would be hard to say, and nothing is claimed.
+        if len(self.functions) < 2 and self.depth == self.top:
             name = f"f{len(self.functions)}"
             with self.under(f"def {name}(t):"):
                 if self.random.random() < 0.5:
                     with self.under(f"if {self.test(0, 't')}:"):
-                        self.line(f"return {self.random.choice(OPERATIONS).format(self.name())}")
-                self.line(f"return {self.random.choice(OPERATIONS).format('t')}")
+                        self.line(f"return {self.operation().format(self.name())}")
+                self.line(f"return {self.operation().format('t')}")
             self.functions.append(name)
 
     def branch(self, fuel: int) -> None:
-        with self.under(f"if {self.test()}:"):
-            self.block(fuel, 2)
+        before, after = [*self.known], [*self.known]
+
+        def arm(header: str) -> None:
+            self.known = [*before]
+            with self.under(header):
+                self.block(fuel, 2)
+            after.extend(name for name in self.known if name not in after)
+
+        arm(f"if {self.test()}:")
         while self.random.random() < 0.25:
-            with self.under(f"elif {self.test()}:"):
-                self.block(fuel, 2)
+            self.known = [*before]
+            arm(f"elif {self.test()}:")
         if self.random.random() < 0.4:
-            with self.under("else:"):
-                self.block(fuel, 2)
+            arm("else:")
+        self.known = after
 
     def loop(self, fuel: int) -> None:
         over, target = f"({self.tensor(1)}, {self.tensor(1)})", self.random.choice(TENSORS)
@@ -273,6 +300,7 @@ class Writer:
         self.after_loop(fuel)
 
     def inside_loop(self, fuel: int) -> None:
+        self.looping += 1
         self.block(fuel, 2)
         if self.random.random() < 0.3:
             with self.under(f"if {self.test()}:"):
@@ -280,6 +308,7 @@ class Writer:
                     self.statement(0)
                 self.line(self.random.choice(("break", "continue")))
             self.block(fuel, 1)
+        self.looping -= 1
 
     def after_loop(self, fuel: int) -> None:
         if self.random.random() < 0.2:
@@ -321,19 +350,19 @@ class Writer:
         return ", ".join(self.random.choice((self.name(), self.tensor(1), "None")) for _ in range(self.results))
 
 
-def program(seed: int, features: frozenset[str] = EVERYTHING, size: int = 3) -> str:
+def program(seed: int, features: frozenset[str] = EVERYTHING, operations: tuple[str, ...] = OPERATIONS) -> str:
     """The source of a file with an autograd Function `F`. It takes tensors `x` and `y`, perhaps a tensor `z`, and an integer `n`."""
     rng = random.Random(seed)
     lines = ["import torch", ""]
     helpers: tuple[str, ...] = ()
     if "helper" in features:
         for number in range(rng.choice((0, 1, 1, 2))):
-            helper = Writer(rng, features - {"attribute", "opaque"}, False, ["t", "u", "k"], helpers, depth=1)
+            helper = Writer(rng, features - {"attribute", "opaque"}, False, ["t", "u", "k"], helpers, depth=1, top=1)
             helper.block(1, 2)
             lines += [f"def h{number}(t, u=None, *, k=None):", *helper.lines, f"    return {helper.result()}", ""]
             helpers = (*helpers, f"h{number}")
-    forward = Writer(rng, features, True, ["x", "y", "z"], helpers)
-    for _ in range(rng.randint(1, size)):
+    forward = Writer(rng, features, True, ["x", "y", "z"], helpers, operations=operations)
+    for _ in range(rng.randint(1, 3)):
         forward.statement(2)
     saved = [rng.choice((name, forward.name())) for name in "xyz"]
     lines += [
@@ -343,8 +372,8 @@ def program(seed: int, features: frozenset[str] = EVERYTHING, size: int = 3) -> 
         *forward.lines,
     ]
     lines += ["        ctx.n = n", f"        ctx.save_for_backward({', '.join(saved)})", f"        return {forward.result()}", ""]
-    backward = Writer(rng, features, True, ["g", "x", "y", "z"], helpers, results=4, functions_of_ctx=forward.functions_of_ctx)
-    for _ in range(rng.randint(1, size)):
+    backward = Writer(rng, features, True, ["g", "x", "y", "z"], helpers, results=4, operations=operations, functions_of_ctx=forward.functions_of_ctx)
+    for _ in range(rng.randint(1, 3)):
         backward.statement(2)
     lines += [
         "    @staticmethod",

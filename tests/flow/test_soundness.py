@@ -10,9 +10,11 @@ as well, and is asked of the rule that depends on it.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import random
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 
 import pytest
@@ -25,7 +27,8 @@ from autograd_lint.flow.values import Relation, Value, element
 from autograd_lint.model import FlagRead, Function, Return, Store, Use
 from autograd_lint.settings import Settings
 
-PROGRAMS = int(os.environ.get("AUTOGRAD_LINT_PROGRAMS", "3000"))
+# Two methods in each, and helpers.
+PROGRAMS = int(os.environ.get("AUTOGRAD_LINT_PROGRAMS", "5000"))
 SETTINGS = Settings()
 NAMES = ("x", "y", "z", "n")
 
@@ -77,11 +80,7 @@ def covers(value: Value, seen: object, possible: Callable[[Condition], bool], pa
     if not possible(path & value.none if seen is None else path & ~value.none):
         return False
     if isinstance(seen, Tensor):
-        return all(
-            any(_is(a.origin.kind, a.origin.index, a.relation, o, r) for a in value.same)
-            for o, r in seen.links.items()
-            if _told(value)
-        )
+        return all(_told(value, origin, relation) for origin, relation in seen.links.items())
     if isinstance(seen, (tuple, list)):
         for shape in value.shapes:
             if len(shape) == len(seen):
@@ -91,27 +90,25 @@ def covers(value: Value, seen: object, possible: Callable[[Condition], bool], pa
     return True
 
 
-def _told(value: Value) -> bool:
-    """Is anything claimed of it at all?"""
-    return True
+def _told(value: Value, origin: Origin, relation: Relation) -> bool:
+    """Does the value tell of this origin? One that is not known in full tells what it may be computed from."""
+    if any((a.origin.kind, a.origin.index) == origin and relation in ALLOWED[a.relation] for a in value.same):
+        return True
+    unknown = any(a.origin.kind == "fresh" for a in value.same)
+    return unknown and any((d.kind, d.index) == origin for d in value.deps)
 
 
-def _is(kind: str, index: int, relation: Relation, origin: Origin, seen: Relation) -> bool:
-    return (kind, index) == origin and seen in ALLOWED[relation]
-
-
-def arguments(world: World, optional: bool, n: int) -> list[object]:
-    """`x`, `y`, `z` and `n`."""
-    tensors: list[object] = [world.tensor({("input", i): IS}) for i in range(3)]
-    return [*tensors[:2], tensors[2] if optional else None, n]
+def arguments(world: World, given: Iterable[bool], n: int) -> list[object]:
+    """`x`, `y`, `z` and `n`; a tensor that is not given is None."""
+    return [*(world.tensor({("input", i): IS}) if one else None for i, one in enumerate(given)), n]
 
 
 def runs(seed: int, count: int) -> Iterator[tuple[World, list[object]]]:
     rng = random.Random(seed)
     for _ in range(count):
-        optional = rng.random() < 0.5
-        world = World((rng.random() < 0.5, rng.random() < 0.5, optional and rng.random() < 0.5, False), rng.random().__hash__())
-        yield world, arguments(world, optional, rng.randrange(4))
+        given = True, True, rng.random() < 0.5
+        world = World((*(one and rng.random() < 0.5 for one in given), False), rng.randrange(1 << 30))
+        yield world, arguments(world, given, rng.randrange(4))
 
 
 def gaps(source: str, seed: int, count: int = 4) -> str:
@@ -147,3 +144,98 @@ def _say(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [*map(_say, value)]
     return value.links if isinstance(value, Tensor) else value
+
+
+# What programs may be made of, and how many of a hundred are.
+LANGUAGES = {
+    "straight": (20, programs.PLAIN),
+    "tests of all kinds": (10, programs.PLAIN | programs.OPAQUE),
+    "containers": (10, programs.PLAIN | programs.CONTAINERS | {"comprehension"}),
+    "calls": (10, programs.PLAIN | programs.CALLS),
+    "loops": (10, programs.PLAIN | programs.OPAQUE | programs.LOOPS),
+    "try": (5, programs.PLAIN | {"try"}),
+    "everything": (5, programs.EVERYTHING - {"try", "for", "while"}),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_collection() -> Iterator[None]:
+    """It would take half of the time."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def seeds(language: str, share: int) -> Iterator[int]:
+    """The same in each run."""
+    for number in range(PROGRAMS * share // 100):
+        yield zlib.crc32(f"{language} {number}".encode())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_happens_was_held_possible(language: str) -> None:
+    share, features = LANGUAGES[language]
+    for seed in seeds(language, share):
+        source = programs.program(seed, features)
+        if gaps(source, seed):
+            small = programs.shrunk(source, lambda text, seed=seed: bool(gaps(text, seed)))
+            pytest.fail(f"{gaps(small, seed)}\n\n{small}")
+
+
+# The reverse: what is reported happens, and what happens is reported -------------------------------------------------------
+
+
+def every_run() -> Iterator[tuple[World, list[object]]]:
+    """Each of the tensors is None, frozen or trained."""
+    for states in itertools.product(("None", "frozen", "trained"), repeat=3):
+        world = World((*(state == "trained" for state in states), False), 0)
+        yield world, arguments(world, (state != "None" for state in states), 0)
+
+
+def raises_and_reports(source: str) -> tuple[set[Missing], set[Missing], set[Missing]]:
+    """Where a name is missing in some run; where it is missing because of what needs a gradient; where AGL006 says so."""
+    program, function = Program(source), follow(source)
+    ran: list[tuple[list[bool], World, Missing | None]] = []
+    given: set[int] = set()
+    for world, inputs in every_run():
+        missing = program.run(world, inputs)
+        ran.append(([one is None for one in inputs], world, missing))
+        for seen in world.seen:
+            if seen.what == "return" and isinstance(seen.value, tuple) and missing is None:
+                given.update(i for i, gradient in enumerate(seen.value) if gradient is not None and i < 3)
+    anywhere = {missing for _, _, missing in ran if missing is not None}
+    reached = {Missing(*name) for _, world, _ in ran for name in world.read}
+    by_needs: set[Missing] = set()
+    for absent, world, missing in ran:
+        # Backward runs only if something needs the gradients that it gives. The same arguments, trained otherwise, go well.
+        if missing is not None and any(world.needs[i] for i in given):
+            others = [other for without, other, _ in ran if without == absent]
+            if any((missing.line, missing.name) in other.read for other in others):
+                by_needs.add(missing)
+    reported: set[Missing] = set()
+    for finding in registry.find("AGL006").check(function):
+        place = next(r for s in function.segments if (r := s.range(finding.node)) is not None)
+        name = finding.message.split("`")[1].removeprefix("ctx.")
+        one = Missing(place.start.line, name)
+        if one in anywhere or one in reached:  # else another name is missing before it
+            reported.add(one)
+    return anywhere, by_needs, reported
+
+
+def false_alarm(source: str) -> set[Missing]:
+    anywhere, _, reported = raises_and_reports(source)
+    return reported - anywhere
+
+
+def missed(source: str) -> set[Missing]:
+    _, by_needs, reported = raises_and_reports(source)
+    return by_needs - reported
+
+
+@pytest.mark.parametrize("wrong", [false_alarm, missed])
+def test_unbound_gradient_is_exact_where_nothing_is_lost(wrong: Callable[[str], set[Missing]]) -> None:
+    for seed in seeds("exact", 30):
+        source = programs.program(seed, programs.PLAIN - {"attribute"}, programs.HARMLESS)
+        if wrong(source):
+            small = programs.shrunk(source, lambda text: bool(wrong(text)))
+            pytest.fail(f"{wrong.__name__}: {wrong(small)}\n\n{small}")
