@@ -73,3 +73,19 @@ def test_rules_say_what_they_look_for() -> None:
     assert not has_a_say(b"x.shape", rules)
     assert has_a_say(b"is_grad_enabled()", [registry.find("AGL004")])
     assert not has_a_say(b"x.requires_grad", [registry.find("AGL004")])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"class A(" * 100_000,
+        b"class A(" + b" " * 500_000,
+        b"class " + b"Function " * 100_000,
+        b"A = " + b"Function\n" * 100_000,
+        b"class A[(" * 100_000 + b"Function)" * 100_000,
+    ],
+    ids=lambda text: text[:12].decode(),
+)
+def test_no_text_is_slow(text: bytes) -> None:
+    """It would take minutes if the time grew with the square of the size."""
+    is_candidate(b"autograd Function class\n" + text, Settings())

@@ -90,8 +90,8 @@ class Value:
 
     `same`: the tensors it may be. `deps`: all it may be computed from. `shapes`: its elements, if it is a tuple or list, per
     known length. `elem`: any element of a container of unknown length. `none`, `unbound`, `truth`: when it is None, not bound,
-    true. `const`: a literal. `ref`: a function, module or class that the interpreter knows. `gate`: the test that made it depend on
-    whether a gradient is needed.
+    true. `const`: a literal. `ref`: a function, module or class that the interpreter knows. `gate`: the test that made it depend
+    on whether a gradient is needed.
     """
 
     same: frozenset[Alias] = frozenset()
