@@ -1,8 +1,8 @@
 """What really happens: run a method on tensors that know where they come from.
 
-A `Tensor` here has no numbers in it. It knows the arguments it derives from and how far it is from each of them, by the same measure
-as `autograd_lint.flow.values.Relation`, but without its doubt: where an operation returns its operand, a view or a copy depending
-on the layout, a random choice decides.
+A `Tensor` here has no numbers in it. It knows the arguments it derives from and how far it is from each of them, by the same
+measure as `autograd_lint.flow.values.Relation`, but without its doubt: where an operation returns its operand, a view or a copy
+depending on the layout, a random choice decides.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        """As if no derivation lost the flag, which is what conditions are about; whether it may be lost is a matter of relations."""
+        """As if no derivation lost the flag, which is how conditions have it; that it may be lost is a matter of relations."""
         return any(self.world.needs[index] for kind, index in self.links if kind == "input")
 
     def requires_grad_(self, flag: bool = True) -> Tensor:
@@ -179,7 +179,7 @@ class Program:
         ctx = Context()
         ctx.needs_input_grad = world.needs
         # What the program raises, what it does by mistake, and a list that grows while it is gone through.
-        with contextlib.suppress(ValueError, TypeError, IndexError, _Endless):
+        with contextlib.suppress(ValueError, TypeError, IndexError, _EndlessError):
             try:
                 exec(self._code, namespace)
                 made = namespace["F"]
@@ -203,13 +203,13 @@ def _read(world: World) -> Callable[[int, str, Any], Any]:
         world.read.add((line, name))
         world.fuel -= 1
         if world.fuel < 0:
-            raise _Endless
+            raise _EndlessError
         return value
 
     return read
 
 
-class _Endless(Exception):
+class _EndlessError(Exception):
     pass
 
 
@@ -227,7 +227,7 @@ class _Instrument(ast.NodeTransformer):
 
     _inside: tuple[str, ...] = ()
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self._inside = (*self._inside, node.name)
         self.generic_visit(node)
         self._inside = self._inside[:-1]
@@ -237,29 +237,29 @@ class _Instrument(ast.NodeTransformer):
         place = [ast.Constant(part) for part in (what, node.lineno, node.col_offset + 1)]
         return ast.copy_location(ast.Call(ast.Name("_see", ast.Load()), [*place, value], []), value)
 
-    def visit_Import(self, node: ast.Import) -> None:  # noqa: N802
+    def visit_Import(self, node: ast.Import) -> None:
         """`torch` is ours."""
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         if not isinstance(node.ctx, ast.Load):
             return node
         place = ast.Constant(node.lineno), ast.Constant(node.id)
         return ast.copy_location(ast.Call(ast.Name("_read", ast.Load()), [*place, node], []), node)
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:  # noqa: N802
+    def visit_Return(self, node: ast.Return) -> ast.AST:
         self.generic_visit(node)
         if self._inside not in (("forward",), ("backward",)):
             return node
         node.value = self._seen("return", node, node.value or ast.copy_location(ast.Constant(None), node))
         return node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
         if node.attr == "requires_grad" and isinstance(node.ctx, ast.Load):
             node.value = self._seen("flag", node, node.value)
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
         target = node.targets[0]
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "ctx":
@@ -267,7 +267,7 @@ class _Instrument(ast.NodeTransformer):
         return node
 
 
-_UNBOUND = re.compile(r"local variable '(\w+)'|'Context' object has no attribute '(\w+)'")
+_UNBOUND = re.compile(r"(?:local variable|free variable|^name) '(\w+)'|'Context' object has no attribute '(\w+)'")
 
 
 def _missing(error: Exception) -> Missing | None:

@@ -90,14 +90,12 @@ class Writer:
                 ("", lambda: "None"),
             ]
             if self.method:
-                more.append(
-                    ("attribute", lambda: f"ctx.{self.random.choice('pq')}" if "store" in self.functions_of_ctx else "None")
-                )
+                more.append(("attribute", lambda: f"ctx.{self.random.choice('pq')}" if self.kept else "None"))
             choices += more
         allowed = [make for feature, make in choices if not feature or feature in self.features]
         return self.random.choice(allowed)()
 
-    functions_of_ctx: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
 
     def conditional(self, fuel: int) -> str:
         test, before = self.test(1), [*self.known]
@@ -241,8 +239,9 @@ class Writer:
     def store(self) -> None:
         if self.method:
             value = self.tensor(1)
-            self.functions_of_ctx.add("store")
-            self.line(f"ctx.{self.random.choice('pq')} = {value}")
+            name = self.random.choice("pq")
+            self.kept.add(name)
+            self.line(f"ctx.{name} = {value}")
 
     def delete(self) -> None:
         if self.random.random() < 0.3 and not self.looping:
@@ -351,7 +350,7 @@ class Writer:
 
 
 def program(seed: int, features: frozenset[str] = EVERYTHING, operations: tuple[str, ...] = OPERATIONS) -> str:
-    """The source of a file with an autograd Function `F`. It takes tensors `x` and `y`, perhaps a tensor `z`, and an integer `n`."""
+    """The source of a file with an autograd Function `F` of tensors `x` and `y`, perhaps a tensor `z`, and an integer `n`."""
     rng = random.Random(seed)
     lines = ["import torch", ""]
     helpers: tuple[str, ...] = ()
@@ -372,7 +371,16 @@ def program(seed: int, features: frozenset[str] = EVERYTHING, operations: tuple[
         *forward.lines,
     ]
     lines += ["        ctx.n = n", f"        ctx.save_for_backward({', '.join(saved)})", f"        return {forward.result()}", ""]
-    backward = Writer(rng, features, True, ["g", "x", "y", "z"], helpers, results=4, operations=operations, functions_of_ctx=forward.functions_of_ctx)
+    backward = Writer(
+        rng,
+        features,
+        True,
+        ["g", "x", "y", "z"],
+        helpers,
+        results=4,
+        operations=operations,
+        kept=forward.kept,
+    )
     for _ in range(rng.randint(1, 3)):
         backward.statement(2)
     lines += [
