@@ -7,16 +7,18 @@ from dataclasses import replace
 
 import libcst as cst
 
-from autograd_lint.flow.calls import TRANSPARENT, Arguments, inline, last_name
+from autograd_lint.flow.calls import TRANSPARENT, Arguments, inline
 from autograd_lint.flow.conditions import Atom, atom
-from autograd_lint.flow.env import CLOSED, LASTING, Env
-from autograd_lint.flow.expressions import member
+from autograd_lint.flow.env import LASTING, Env
+from autograd_lint.flow.events import Creation, MethodName
+from autograd_lint.flow.expressions import ExhaustedError, member
 from autograd_lint.flow.frames import CTX, Closure, Frame
 from autograd_lint.flow.interp import Interpreter
 from autograd_lint.flow.values import NOTHING, Alias, Hop, Relation, Value, bag, sequence, source
-from autograd_lint.model import Function, Method, MethodName, Param
+from autograd_lint.model import Function, Method, Param
 from autograd_lint.outline import Definition, check_depth
 from autograd_lint.settings import Settings
+from autograd_lint.tree import last_name
 
 Input = tuple[Param, Value]
 
@@ -28,7 +30,12 @@ def analyse(made: Definition, settings: Settings, mentions: frozenset[str] = fro
 
     Raises SourceError where one of its methods cannot be parsed.
     """
-    return _Analysis(made, settings, mentions).run()
+    analysis = _Analysis(made, settings, mentions)
+    try:
+        return analysis.run()
+    except ExhaustedError:  # of what was only half followed, nothing is said
+        analysis.function.events.clear()
+        return analysis.function
 
 
 class _Analysis:
@@ -42,7 +49,8 @@ class _Analysis:
     def run(self) -> Function:
         function, run = self.function, self.interpreter
         function.events, function.tensors, function.segments = run.events, run.tensors, run.segments
-        function.kept, function.texts = run.kept, run.texts
+        function.used, function.asked, function.texts = run.used, run.asked, run.texts
+        function.differentiated = run.differentiated
         forward, setup = self._method("forward"), self._method("setup_context")
         backward = self._method("backward") or self._method("backward", "vjp")
         if forward is not None:
@@ -50,11 +58,10 @@ class _Analysis:
             function.params = [param for param, _ in inputs]
             if not function.open_ended:
                 run.inputs = len(inputs)
+                run.required = sum(not param.optional for param, _ in inputs)
             elif inputs:
                 run.star_base = inputs[-1][0].index
             self._forward(forward, setup, inputs)
-        else:
-            self.env.vars[CLOSED] = NOTHING
         if backward is not None:
             self._backward(backward)
         return function
@@ -98,15 +105,21 @@ class _Analysis:
     # -- running ------------------------------------------------------------------------------------------------------------
 
     def _forward(self, forward: Method, setup: Method | None, inputs: list[Input]) -> None:
+        run = self.interpreter
         values = [value for _, value in inputs]
         given = [*_owner(forward, self.made), *([CTX] if setup is None else []), *values]
         result = self._call(forward, given)
+        returned = list(_tensors(result))
+        for made in self.function.of(Creation, "forward"):  # the flag of an output is meant to say something
+            if {a.origin for a in made.value.same} & {a.origin for a in returned}:
+                for read in made.flag.reads:
+                    run.used.setdefault(read, set()).add(len(made.place.calls))
         # What is returned becomes an output, which knows that it requires grad, also where it was saved.
-        self.env.own_flag(frozenset(a for a in _tensors(result) if a.relation is not Relation.IS or a.origin.kind == "fresh"))
+        self.env.own_flag(frozenset(a for a in returned if a.relation is not Relation.IS or a.origin.kind == "fresh"))
         if setup is not None:
             arguments = sequence(values)
             if self.function.open_ended:
-                arguments = bag(values[-1]) if len(values) == 1 else replace(bag(NOTHING), elem=None)
+                arguments = bag(values[-1], first=run.star_base) if len(values) == 1 else Value()
             self._call(setup, [*_owner(setup, self.made), CTX, arguments, result])
 
     def _backward(self, backward: Method) -> None:
@@ -116,7 +129,7 @@ class _Analysis:
         if isinstance(star, cst.Param):
             grads.append(source("grad", -1, star.name.value))
         if self.env.dead:
-            self.env = Env({CLOSED: NOTHING})
+            self.env = Env({})
         self.env.path = self.env.path.forget(LASTING)
         self.env.grad = False
         self._call(backward, [*_owner(backward, self.made), CTX, *grads])
@@ -132,10 +145,7 @@ class _Analysis:
             self.env = before
             del run.events[events:]
             value = inline(run, Value(ref=method.definition), Arguments(list(given)), None, self.env, frame)
-        if value is None:
-            self.function.complete = False
-            return NOTHING
-        return value
+        return NOTHING if value is None else value
 
     def _decorated(self, method: Method, frame: Frame, given: list[Value]) -> tuple[Value, list[Value]]:
         """The method as its decorators leave it, and the arguments as a decorator known by name passes them on."""
@@ -151,7 +161,7 @@ class _Analysis:
             if name in TRANSPARENT:
                 continue
             maker = run.eval(node, Env({}), frame)
-            if isinstance(maker.ref, (Closure, Definition)):
+            if isinstance(maker.ref, Closure) or (isinstance(maker.ref, Definition) and not maker.ref.is_class):
                 made = inline(run, maker, Arguments([out]), None, Env({}), frame)
                 if made is not None and isinstance(made.ref, (Closure, Definition)):
                     out = made
@@ -168,7 +178,7 @@ def _copied(value: Value, node: cst.Decorator, site: int, why: str) -> Value:
         if a.origin.kind != "input":
             return a
         hop = Hop(node, "decorator", Relation.MAY_COPY, why, before=a.trail)
-        return Alias(a.origin, max(a.relation, Relation.MAY_COPY), site, a.own, hop)
+        return Alias(a.origin, max(a.relation, Relation.MAY_COPY), site, a.own, a.when, hop)
 
     return replace(value, same=frozenset(map(copied, value.same)))
 

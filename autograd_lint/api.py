@@ -13,21 +13,22 @@ from pathlib import Path
 from autograd_lint import story
 from autograd_lint.finding import Edit, Finding, Fix, Safety, Severity, Step
 from autograd_lint.flow.conditions import FALSE, TRUE, Atom, Condition
-from autograd_lint.flow.values import Alias, Origin, Relation, Value
-from autograd_lint.model import (
+from autograd_lint.flow.events import (
     Creation,
+    Event,
     FlagRead,
     FlagWrite,
-    Function,
     GradModeRead,
     NeedsName,
     NeedsRead,
-    Node,
-    Param,
     Place,
     Return,
+    Save,
+    Store,
     Use,
 )
+from autograd_lint.flow.values import Alias, Hop, Origin, Relation, Value
+from autograd_lint.model import Function, Node, Param
 from autograd_lint.story import LostFlag
 
 Check = Callable[[Function], Iterator[Finding]]
@@ -85,12 +86,14 @@ __all__ = [
     "Condition",
     "Creation",
     "Edit",
+    "Event",
     "Finding",
     "Fix",
     "FlagRead",
     "FlagWrite",
     "Function",
     "GradModeRead",
+    "Hop",
     "LostFlag",
     "NeedsName",
     "NeedsRead",
@@ -102,8 +105,10 @@ __all__ = [
     "Return",
     "Rule",
     "Safety",
+    "Save",
     "Severity",
     "Step",
+    "Store",
     "Use",
     "Value",
     "rule",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from autograd_lint.analysis import analyse
 from autograd_lint.diagnostic import Diagnostic, Failure, FlowStep, Range, Report, TextEdit, TextFix
 from autograd_lint.outline import outline
-from autograd_lint.prefilter import has_a_say
 from autograd_lint.source import Segment, SourceError, Text, decode
 
 if TYPE_CHECKING:
@@ -36,8 +35,7 @@ def check(source: bytes, path: str, rules: Sequence[Rule], settings: Settings) -
     mentions = frozenset() if everything else frozenset(word for rule in rules for word in rule.mentions)
     found: dict[tuple[str, Range], _Placed] = {}
     for made in functions:
-        reached = made.reach.encode()
-        concerned = [rule for rule in rules if has_a_say(reached, (rule,))]
+        concerned = [rule for rule in rules if not rule.mentions or made.mentions(rule.mentions)]
         if not concerned:
             continue
         try:

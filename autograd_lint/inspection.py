@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from autograd_lint import engine, story
+from autograd_lint.flow.events import FlagRead, NeedsRead, Return, Save, Store
 from autograd_lint.flow.values import Alias, Value
-from autograd_lint.model import FlagRead, Function, NeedsRead, Param, Return, Save, Store
+from autograd_lint.model import Function, Param
 from autograd_lint.settings import Settings
 
 HEADINGS = ("argument", "index", "becomes", "saved", "gated on", "gradient given", "returned")
@@ -113,7 +114,7 @@ def _returned(fn: Function, back: Return, param: Param) -> str:
     parts = fn.gradients(back)
     if parts is not None and param.index >= len(parts):
         return "nothing"
-    return story.code(back.node.value) if back.node.value is not None else "None"
+    return story.code(back.node).removeprefix("return").strip() or "None"
 
 
 def _render(table: FunctionTable) -> str:

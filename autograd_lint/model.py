@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Atom, Condition
-from autograd_lint.flow.values import Alias, Hop, Relation, Value
+from autograd_lint.flow.events import Event, MethodName, Return
+from autograd_lint.flow.values import Alias, Origin, Relation, Value
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from autograd_lint.source import Segment
 
 Node: TypeAlias = "cst.CSTNode"
-MethodName = Literal["forward", "setup_context", "backward"]
 
 
 def code(node: cst.CSTNode) -> str:
@@ -40,125 +40,7 @@ class Param:
     star: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an event happened: the method, the calls that led into a helper, and what was known there.
-
-    `idle`: what is read there decides nothing: it is asserted, is part of an exception, or is handed to a tensor's constructor.
-    `kept_as`: it is part of what is stored as this attribute of ctx.
-    """
-
-    method: MethodName
-    path: Condition
-    calls: tuple[cst.Call, ...] = ()
-    grad_enabled: bool = False
-    idle: bool = False
-    kept_as: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FlagRead:
-    """`tensor.requires_grad` is read."""
-
-    node: cst.BaseExpression
-    place: Place
-    tensor: Value
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FlagWrite:
-    """`tensor.requires_grad_(flag)` or `tensor.requires_grad = flag`."""
-
-    node: cst.CSTNode
-    place: Place
-    tensor: Value
-    flag: Value
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GradModeRead:
-    """`torch.is_grad_enabled()` is called."""
-
-    node: cst.Call
-    place: Place
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NeedsRead:
-    """`ctx.needs_input_grad[index]` is read; `index` as written, so it may be negative or too large."""
-
-    node: cst.BaseExpression
-    place: Place
-    index: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NeedsName:
-    """A name is bound to `ctx.needs_input_grad[index]`; `statement` binds it."""
-
-    node: cst.CSTNode
-    place: Place
-    name: str
-    index: int
-    statement: cst.CSTNode
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Creation:
-    """A tensor is created with `requires_grad=flag`; `value` is the tensor."""
-
-    node: cst.Call
-    place: Place
-    flag: Value
-    flag_node: cst.Arg
-    value: Value
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Use:
-    """A name or ctx attribute is read that may not be bound there; `value.unbound` says when."""
-
-    node: cst.BaseExpression
-    place: Place
-    name: str
-    value: Value
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Save:
-    """`ctx.save_for_backward(...)`; `values` is None where a star hides their number."""
-
-    node: cst.Call
-    place: Place
-    values: tuple[Value, ...] | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Store:
-    """`ctx.name = value`."""
-
-    node: cst.CSTNode
-    place: Place
-    name: str
-    value: Value
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Return:
-    """A return of the method itself (not of a helper). `slots`: the nodes of a literal tuple's elements."""
-
-    node: cst.Return
-    place: Place
-    value: Value
-    slots: tuple[cst.BaseExpression, ...]
-
-    def slot(self, index: int) -> cst.CSTNode:
-        """Where the value for one argument stands."""
-        return self.slots[index] if index < len(self.slots) else self.node
-
-
-Event = FlagRead | FlagWrite | GradModeRead | NeedsRead | NeedsName | Creation | Use | Save | Store | Return
-E = TypeVar("E", FlagRead, FlagWrite, GradModeRead, NeedsRead, NeedsName, Creation, Use, Save, Store, Return)
+E = TypeVar("E", bound=Event)
 
 
 @dataclass(slots=True, eq=False)
@@ -176,8 +58,9 @@ class Function:
     """A `torch.autograd.Function` subclass with forward, setup_context and backward followed through.
 
     `symbol` is its dotted name in the module. `params` are the arguments of `apply` in order; a `*args` parameter stands last
-    with `star` set. `tensors`: the arguments that are surely tensors. `segments`: the parts of the file that were read. `kept`:
-    the ctx attributes that something reads. `texts`: the tests that conditions speak of. `complete`: all of it could be followed.
+    with `star` set. `tensors`: the arguments that are surely tensors. `segments`: the parts of the file that were read. `used`:
+    the reads of flags that something depends on, and at what depth of calls. `asked`: the flags that a test asks.
+    `differentiated`: what is computed with under enable_grad. `texts`: the tests that conditions speak of.
     """
 
     name: str
@@ -188,9 +71,10 @@ class Function:
     events: list[Event] = field(default_factory=list)
     tensors: set[int] = field(default_factory=set)
     segments: list[Segment] = field(default_factory=list)
-    kept: set[str] = field(default_factory=set)
+    used: dict[Node, set[int]] = field(default_factory=dict)
+    asked: dict[Node, frozenset[Node]] = field(default_factory=dict)
+    differentiated: set[Origin] = field(default_factory=set)
     texts: dict[Atom, str | cst.CSTNode] = field(default_factory=dict)
-    complete: bool = True
 
     def of(self, kind: type[E], *methods: MethodName) -> Iterator[E]:
         """The events of one kind, in the order in which they happen, of these methods or of all."""
@@ -257,7 +141,7 @@ class Function:
             return f"{'' if value else 'not '}needs_input_grad[{atom.key}]"
         text = self.texts.get(atom, "?")
         text = text if isinstance(text, str) else code(text)
-        if atom.kind == "none":
+        if atom.kind in ("none", "missing"):
             return f"{text} is None" if value else f"{text} is not None"
         if value:
             return text
@@ -271,10 +155,3 @@ class Function:
             if hop.kind == "item" and (hop.before is None or hop.before.kind not in ("derive",)):
                 return alias.origin.index in self.tensors
         return True
-
-
-def first_hop(trail: Hop | None, kind: str) -> Hop | None:
-    """The newest station of one kind."""
-    while trail is not None and trail.kind != kind:
-        trail = trail.before
-    return trail

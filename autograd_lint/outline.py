@@ -10,8 +10,9 @@ import ast
 import re
 import warnings
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from autograd_lint.source import Segment, SourceError, Text
 
@@ -69,38 +70,84 @@ class Definition:
         return False
 
     @cached_property
-    def reach(self) -> str:
-        """The text of this and of all that it names in its file, directly or not: more than can run when it does."""
-        seen: dict[int, Definition] = {}
+    def _named(self) -> tuple[Definition | str, ...]:
+        """What is named inside: definitions of the file, and full names of what is imported."""
+        out: dict[int | str, Definition | str] = {}
+        for name in sorted(set(_IDENTIFIER.findall(self.segment.code))):
+            found = self.inner.lookup(name)
+            if isinstance(found, ast.expr):
+                found = self.inner.resolve(found)
+            if isinstance(found, (Definition, str)):
+                out[found if isinstance(found, str) else id(found)] = found
+        return tuple(out.values())
+
+    @cached_property
+    def reach(self) -> tuple[Definition, ...]:
+        """This and all that it names in its file, directly or not: more than can run when it does."""
+        seen = {id(self): self}
         todo = [self]
         while todo:
-            one = todo.pop()
-            if id(one) in seen:
-                continue
-            seen[id(one)] = one
-            for name in set(_IDENTIFIER.findall(one.segment.code)):
-                found = one.inner.lookup(name)
-                if isinstance(found, ast.expr):
-                    found = one.inner.resolve(found)
-                if isinstance(found, Definition):
+            for found in todo.pop()._named:
+                if isinstance(found, Definition) and id(found) not in seen:
+                    seen[id(found)] = found
                     todo.append(found)
-        return "\n".join(one.segment.code for one in seen.values())
+        return tuple(seen.values())
+
+    def mentions(self, words: Iterable[str]) -> bool:
+        """Does anything in its reach hold one of these words?"""
+        return any(one._holds(word) for word in words for one in self.reach)
+
+    def _holds(self, word: str) -> bool:
+        known = self._words.get(word)
+        if known is None:
+            imported = (name for name in self._named if isinstance(name, str))
+            known = self._words[word] = word in self.segment.code or any(word in name for name in imported)
+        return known
+
+    @cached_property
+    def _words(self) -> dict[str, bool]:
+        return {}
 
     @property
     def is_class(self) -> bool:
         return isinstance(self.node, ast.ClassDef)
 
 
+class _Unseen(Enum):
+    UNSEEN = auto()
+
+
+UNSEEN: Final = _Unseen.UNSEEN
+"""The meaning of a name that is bound more than once, or by something that is not followed: a loop, a parameter."""
+
+Meaning: TypeAlias = str | Definition | ast.expr | _Unseen
+
+
 @dataclass(slots=True, eq=False)
 class Scope:
-    """Names to what they mean: a dotted name that was imported, a definition, or the expression they were assigned."""
+    """Names to what they mean: a dotted name that was imported, a definition, the expression they were assigned, or `UNSEEN`."""
 
     parent: Scope | None = None
-    names: dict[str, str | Definition | ast.expr] = field(default_factory=dict)
+    names: dict[str, Meaning] = field(default_factory=dict)
     of_class: bool = False
     owner: Definition | None = None
 
-    def lookup(self, name: str) -> str | Definition | ast.expr | None:
+    @property
+    def of_function(self) -> bool:
+        return self.owner is not None and not self.of_class
+
+    def bind(self, name: str, meaning: Meaning, *, again: bool = False) -> None:
+        """A name is bound. What is imported counts before what stands in for it where the import fails.
+
+        `again`: a later definition in the same block replaces an earlier one.
+        """
+        old = self.names.get(name)
+        if old is None or again or (isinstance(meaning, str) and isinstance(old, ast.Constant)):
+            self.names[name] = meaning
+        elif not isinstance(old, str) or isinstance(meaning, Definition):
+            self.names[name] = old if isinstance(old, str) else UNSEEN
+
+    def lookup(self, name: str) -> Meaning | None:
         """As Python would from inside: scopes of enclosing classes are not seen."""
         scope: Scope | None = self
         first = True
@@ -118,6 +165,8 @@ class Scope:
             found = self.lookup(node.id)
             if isinstance(found, ast.expr):
                 return self.resolve(found, fuel - 1)
+            if found is UNSEEN:
+                return None
             # A bare `torch` that is bound nowhere (a snippet, a star import) can only be torch.
             return "torch" if found is None and node.id == "torch" else found
         if isinstance(node, ast.Attribute):
@@ -149,11 +198,11 @@ def outline(text: Text, settings: Settings) -> Outline:
     except SyntaxError as error:
         raise SourceError(f"syntax error: {error.msg}", error.lineno or 1, error.offset or 1) from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise SourceError(f"cannot be parsed: {error or type(error).__name__}") from error
+        raise SourceError(f"cannot be parsed: {str(error) or type(error).__name__}") from error
     scope = Scope()
     classes: list[Definition] = []
     _collect(tree.body, scope, text, classes)
-    return Outline(scope, [c for c in classes if _is_function(c, settings)])
+    return Outline(scope, _functions(classes, settings))
 
 
 def _last_name(node: ast.expr) -> str:
@@ -163,35 +212,67 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _collect(body: Iterable[ast.stmt], scope: Scope, text: Text, classes: list[Definition]) -> None:
-    """One pass over the statements, without recursion into expressions."""
+    """One pass over the statements, without recursion into most expressions."""
+    here: set[str] = set()
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             inner = Scope(scope, of_class=isinstance(node, ast.ClassDef))
             made = Definition(node.name, node, scope, inner, Segment(text, first, node.end_lineno or first))
             inner.owner = made.segment.owner = made
-            scope.names[node.name] = made
-            if inner.of_class:
+            scope.bind(node.name, made, again=node.name in here)
+            here.add(node.name)
+            if isinstance(node, ast.ClassDef):
                 classes.append(made)
+            else:
+                arguments = node.args
+                for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+                    if one is not None:
+                        inner.names[one.arg] = UNSEEN
             _collect(node.body, inner, text, classes)
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]
-                scope.names.setdefault(name, alias.name if alias.asname else name)
+                scope.bind(name, alias.name if alias.asname else name)
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             for alias in node.names:
                 if alias.name == "*" and module == "torch.autograd":
-                    scope.names.setdefault("Function", "torch.autograd.Function")
+                    scope.bind("Function", "torch.autograd.Function")
                 elif alias.name != "*":
-                    scope.names.setdefault(alias.asname or alias.name, f"{module}.{alias.name}")
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                    scope.bind(alias.asname or alias.name, f"{module}.{alias.name}")
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
-                if isinstance(target, ast.Name) and node.value is not None:
-                    scope.names.setdefault(target.id, node.value)
+                if isinstance(target, ast.Name) and not isinstance(node, ast.AugAssign):
+                    if node.value is not None:
+                        scope.bind(target.id, node.value)
+                else:
+                    _bind_unseen(target, scope)
         else:
+            for part in _targets(node):
+                _bind_unseen(part, scope)
             for block in _blocks(node):
                 _collect(block, scope, text, classes)
+
+
+def _targets(node: ast.stmt) -> Iterator[ast.AST]:
+    """What a loop, a `with`, a handler or a `case` binds."""
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        yield node.target
+    elif isinstance(node, (ast.With, ast.AsyncWith)):
+        yield from (item.optional_vars for item in node.items if item.optional_vars is not None)
+    elif isinstance(node, ast.Match):
+        yield from (case.pattern for case in node.cases)
+    yield from (h for h in getattr(node, "handlers", ()))
+
+
+def _bind_unseen(node: ast.AST, scope: Scope) -> None:
+    if isinstance(node, ast.ExceptHandler):
+        names = [node.name] if node.name else []
+    else:
+        names = [n for one in ast.walk(node) if (n := getattr(one, "id", getattr(one, "name", None))) and isinstance(n, str)]
+    for name in names:
+        scope.bind(name, UNSEEN)
 
 
 def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -203,16 +284,25 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield part.body
 
 
-def _is_function(made: Definition, settings: Settings, seen: frozenset[int] = frozenset()) -> bool:
-    if id(made) in seen or not isinstance(made.node, ast.ClassDef):
-        return False
-    for base in made.node.bases:
-        found = made.scope.resolve(base)
-        if isinstance(found, str) and found in settings.function_bases:
-            return True
-        if isinstance(found, Definition) and _is_function(found, settings, seen | {id(made)}):
-            return True
-    return False
+def _functions(classes: Iterable[Definition], settings: Settings) -> list[Definition]:
+    """The classes that derive from `torch.autograd.Function`, directly or through others of the file."""
+    known: dict[int, bool] = {}
+    out: list[Definition] = []
+    for made in classes:
+        todo = [made]
+        while todo:  # bases before the classes that derive from them; a class that derives from itself is none
+            one = todo[-1]
+            known.setdefault(id(one), False)
+            found = [one.scope.resolve(b) for b in one.node.bases] if isinstance(one.node, ast.ClassDef) else []
+            unknown = [b for b in found if isinstance(b, Definition) and id(b) not in known]
+            if unknown:
+                todo += unknown
+                continue
+            todo.pop()
+            known[id(one)] = any(known[id(b)] if isinstance(b, Definition) else b in settings.function_bases for b in found)
+        if known[id(made)]:
+            out.append(made)
+    return out
 
 
 def bases(made: Definition) -> Iterator[Definition]:

@@ -49,7 +49,7 @@ def decode(source: bytes) -> str:
             raise SourceError(str(error)) from error
     try:
         return source.decode(encoding)
-    except (UnicodeDecodeError, LookupError) as error:
+    except (UnicodeError, LookupError) as error:
         raise SourceError(f"cannot be decoded: {error}") from error
 
 
@@ -149,5 +149,6 @@ class Segment:
             body = self.range(node.body)
             if body is not None:
                 header = Range(header.start, max(place.end, Position(body.start.line, 1)))
-        lines = self._text.lines[header.start.line - 1 : header.end.line]
+        last = header.end.line - (header.end.column == 1)
+        lines = self._text.lines[header.start.line - 1 : last]
         return header, " ".join(" ".join(lines).split())

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from autograd_lint.finding import Step
 from autograd_lint.flow.conditions import Condition, atom
+from autograd_lint.flow.events import FlagRead, Place, Return
 from autograd_lint.flow.values import Alias, Hop, Relation
-from autograd_lint.model import FlagRead, Function, Place, Return, Store
+from autograd_lint.model import Function
 from autograd_lint.model import code as whole
 
 if TYPE_CHECKING:
@@ -55,19 +56,25 @@ class LostFlag:
 
 
 def lost_flags(fn: Function) -> Iterator[LostFlag]:
-    """Each read of a flag that a derivation may have lost, once per place."""
-    by_node: dict[int, list[FlagRead]] = {}
+    """Each read of a flag that a derivation may have lost and that something depends on, once per place and chain of calls."""
+    by_place: dict[tuple[int, tuple[int, ...]], list[FlagRead]] = {}
     for read in fn.of(FlagRead):
-        if not read.place.idle and (not read.place.kept_as or read.place.kept_as in fn.kept):
-            by_node.setdefault(id(read.node), []).append(read)
-    for reads in by_node.values():
-        aliases = sorted(
-            {a for read in reads for a in read.tensor.same if a.origin.kind == "input"},
-            key=lambda a: (a.origin.index, a.relation, a.site),
-        )
-        losing = [a for a in aliases if a.relation >= Relation.VIEW and not a.own and fn.is_tensor(a)]
-        if losing:
-            yield LostFlag(reads[0], tuple(aliases), max(losing, key=lambda a: a.relation))
+        if read.node in fn.used and _losing(fn, read):
+            by_place.setdefault((id(read.node), tuple(map(id, read.place.calls))), []).append(read)
+    for reads in by_place.values():
+        aliases = sorted({a for read in reads for a in read.tensor.inputs()}, key=lambda a: a.order)
+        losing = [a for read in reads for a in _losing(fn, read)]
+        yield LostFlag(reads[0], tuple(aliases), max(losing, key=lambda a: a.relation))
+
+
+def _losing(fn: Function, read: FlagRead) -> list[Alias]:
+    """The tensors it may be whose flag need not be that of the argument, where that makes a difference."""
+    path = read.place.path
+    return [
+        a
+        for a in read.tensor.inputs()
+        if a.loses and fn.is_tensor(a) and (a.when & path).possible and (path & needs(a.origin.index)).possible
+    ]
 
 
 def right_form(fn: Function, aliases: Iterable[Alias], place: Place) -> str:
@@ -128,33 +135,31 @@ def becomes(hop: Hop) -> str:
     return "is a new tensor"
 
 
-def dropped_gradient(fn: Function, alias: Alias) -> Return | None:
-    """The return of backward that may give None for this argument."""
-    index = alias.origin.index
+def dropped_gradient(fn: Function, lost: LostFlag) -> Return | None:
+    """The return at which the gradient is None because of a flag like this one, as far as that is known."""
+    index = lost.worst.origin.index
     for back in fn.of(Return, "backward"):
         parts = fn.gradients(back)
-        if parts is not None and 0 <= index < len(parts):
-            none = back.place.path & parts[index].none
-            if any(a.kind == "needs" and a.key == index for a in none.atoms):
-                return back
+        if parts is None or not 0 <= index < len(parts):
+            continue
+        value = parts[index]
+        depends = any(a.kind in ("needs", "lost") and a.key == index for a in (back.place.path & value.none).atoms)
+        asked = fn.asked.get(value.gate, frozenset()) if value.gate is not None else frozenset()
+        if depends and any(read.node in asked and _losing(fn, read) for read in fn.of(FlagRead)) and _decides(fn, lost, asked):
+            return back
     return None
 
 
-def decides_gradient(fn: Function, lost: LostFlag) -> Return | None:
-    """The return at which the gradient is dropped because of this read, as far as that is known."""
-    index = lost.worst.origin.index
-    if lost.read.place.method == "backward" or any(
-        a.kind == "needs" and a.key == index for store in fn.of(Store) for a in store.value.truth.atoms
-    ):
-        return dropped_gradient(fn, lost.worst)
-    return None
+def _decides(fn: Function, lost: LostFlag, asked: frozenset[cst.CSTNode]) -> bool:
+    """Is it this read that is asked there, or one of the same method like it?"""
+    return lost.read.node in asked or lost.read.place.method == "backward"
 
 
 def lost_flag_steps(fn: Function, lost: LostFlag) -> tuple[Step, ...]:
     """From the parameter to the read and the gradient that is dropped."""
     steps = way(lost.worst)
     steps.append(Step(lost.read.node, f"`{code(lost.read.node)}` is read"))
-    back = decides_gradient(fn, lost)
+    back = dropped_gradient(fn, lost)
     if back is not None:
         steps.append(Step(back.slot(lost.worst.origin.index), f"None is returned for {argument(lost.worst)}"))
     return tuple(steps)
@@ -162,12 +167,17 @@ def lost_flag_steps(fn: Function, lost: LostFlag) -> tuple[Step, ...]:
 
 def consequence(fn: Function, lost: LostFlag) -> str:
     """What a False flag leads to."""
-    if decides_gradient(fn, lost) is not None:
+    if dropped_gradient(fn, lost) is not None:
         return f"`backward` returns None for {argument(lost.worst)}"
     name = lost.worst.origin.name
-    return f"what it guards is skipped although `{name}` may need a gradient"
+    return f"what depends on it goes the wrong way although `{name}` may need a gradient"
 
 
 def needs(index: int) -> Condition:
     """`ctx.needs_input_grad[index]`"""
     return atom("needs", index)
+
+
+def is_none(index: int) -> Condition:
+    """Argument `index` is None."""
+    return atom("none", index)

@@ -68,3 +68,12 @@ def descendants(node: cst.CSTNode, *, into: bool = True) -> Iterator[cst.CSTNode
         yield one
         if into or one is node or not isinstance(one, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
             todo.extend(children(one))
+
+
+def last_name(node: cst.BaseExpression) -> str:
+    """`c` of `a.b.c` and of `a.b.c(…)`."""
+    while isinstance(node, cst.Call):
+        node = node.func
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else "?"

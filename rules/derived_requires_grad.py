@@ -29,4 +29,8 @@ def _why(lost: LostFlag) -> str:
         return f"`{made}` is a copy {hop.why}{view if hop.otherwise is Relation.VIEW else ''}: then `{flag}` is False"
     if hop.relation is Relation.DETACHED:
         return f"`{made}` is detached: `{flag}` is always False"
+    if len(lost.aliases) > 1 and any(a.relation is Relation.IS for a in lost.aliases):
+        return f"`{made}` is a new tensor, made without grad mode: where it is used, `{flag}` is False"
+    if lost.read.place.method == "backward":
+        return f"`{made}` is a new tensor: unless backward is differentiated in turn, `{flag}` is False"
     return f"`{made}` is a new tensor, made without grad mode: `{flag}` is always False"

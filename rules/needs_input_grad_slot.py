@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_lint.api import Finding, FlagRead, Function, NeedsName, NeedsRead, Node, Param, Return, Step, rule, story
+from autograd_lint.api import Atom, Finding, FlagRead, Function, NeedsName, NeedsRead, Node, Param, Return, Step, rule, story
 
 # Words in the name of a flag that do not say whose it is.
 FILLERS = frozenset(
@@ -37,8 +37,8 @@ def _out_of_range(fn: Function) -> Iterator[Finding]:
 
 
 def _named_for_another(fn: Function, told: set[Node]) -> Iterator[Finding]:
-    """One finding for a line, however many names it binds wrongly."""
-    for name in fn.of(NeedsName):
+    """One finding for a line, however many names it binds wrongly. What forward saves may depend on any entry."""
+    for name in fn.of(NeedsName, "backward"):
         meant, taken = _meant(fn, name.name), fn.param(name.index)
         if meant is not None and taken is not None and meant is not taken and name.statement not in told:
             told.add(name.statement)
@@ -52,35 +52,56 @@ def _named_for_another(fn: Function, told: set[Node]) -> Iterator[Finding]:
 
 
 def _meant(fn: Function, flag: str) -> Param | None:
-    """The parameter that the name of a flag speaks of: `need_weight_grad` of `weight`."""
-    words = [w for w in flag.lower().split("_") if w and w not in FILLERS]
-    for param in fn.params:
-        if words and not param.star and words == [w for w in param.name.lower().split("_") if w]:
-            return param
-    return None
+    """The only parameter that the name of a flag speaks of: `need_weight_grad` of `weight`, but `need_dx` of `dx` or of `x`."""
+    words = _words(flag)
+    whole = [p for p in fn.params if not p.star and _is_inside(_words(p.name), words)]
+    meant = max(whole, key=lambda p: len(_words(p.name)), default=None)
+    if meant is None:
+        return None
+    name = meant.name.lower()
+    others = {p.name.lower() for p in fn.params} - {name}
+    return None if name.removeprefix("d") in others or name.removeprefix("grad_") in others else meant
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in name.lower().split("_") if word]
+
+
+def _is_inside(part: list[str], words: list[str]) -> bool:
+    """Do these words stand in a row, with at least one filler and nothing else around them?"""
+    for start in range(len(words) - len(part) + 1):
+        rest = words[:start] + words[start + len(part) :]
+        if part and words[start : start + len(part)] == part and rest and FILLERS.issuperset(rest):
+            return True
+    return False
 
 
 def _gated_on_another(fn: Function, told: set[Node]) -> Iterator[Finding]:
     for slot in fn.params:
-        given = fn.gradient_given(slot.index)
-        asked = {a.key for a in given.atoms if a.kind == "needs"}
-        if slot.star or not given.known or slot.index in asked:
+        if slot.star or not fn.gradient_given(slot.index).possible:
             continue
+        # Given that this argument needs a gradient: does it still depend on another's need whether it gets one?
+        given = fn.gradient_given(slot.index).assume(Atom("needs", slot.index), True)
+        missing = fn.gradient_missing(slot.index) & story.needs(slot.index)
         for other in fn.params:
-            if other.index not in asked or not given.implies(story.needs(other.index)):
+            entry = Atom("needs", other.index)
+            if entry not in given.atoms or other is slot:
                 continue
-            if not (fn.gradient_missing(slot.index) & ~story.needs(other.index)).possible:
-                continue  # backward does not get as far as its return
+            only_with, only_without = given.implies(story.needs(other.index)), given.implies(~story.needs(other.index))
+            frozen = missing & (~story.needs(other.index) if only_with else story.needs(other.index))
+            if not (only_with or only_without) or not frozen.possible:
+                continue
             back, read = _read(fn, slot, other)
             if read is None:
                 continue
             line = read.statement if isinstance(read, NeedsName) else read.node
             if line not in told:
                 told.add(line)
+                when = f"only when `{other.name}` needs one: with `{other.name}` frozen" if only_with else ""
+                when = when or f"only when `{other.name}` needs none: with both trainable"
                 yield Finding(
                     read.node,
-                    f"the gradient of `{slot.name}` is computed only when `{other.name}` needs one: with `{other.name}` frozen, "
-                    f"`backward` returns None for argument {slot.index}",
+                    f"the gradient of `{slot.name}` is computed {when}, `backward` returns None for argument {slot.index}",
                     (
                         Step(read.node, f"asks about argument {other.index}"),
                         *([Step(back.slot(slot.index), f"returned for argument {slot.index}")] if back is not None else []),

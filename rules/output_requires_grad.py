@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from autograd_lint.api import Alias, Creation, Finding, FlagWrite, Function, Relation, Return, Step, Value, rule, story
 
+# Of a detached or copied tensor the flag does not go along.
+KEEPING = (Relation.IS, Relation.VIEW, Relation.MAY_COPY)
+
 
 @rule("AGL009", severity="warning", mentions=("requires_grad",))
 def check(fn: Function) -> Iterator[Finding]:
@@ -18,7 +21,7 @@ def check(fn: Function) -> Iterator[Finding]:
 def _report(fn: Function, event: Creation | FlagWrite, made: Value, flag: Value) -> Iterator[Finding]:
     if event.place.grad_enabled or flag.const is False:
         return
-    origins = {a.origin for a in made.same if a.origin.kind == "fresh"}
+    origins = {a.origin for a in made.aliases() if a.origin.kind == "fresh"} - fn.differentiated
     for back, alias in _returned(fn):
         if alias.origin in origins:
             does = (
@@ -40,5 +43,5 @@ def _returned(fn: Function) -> Iterator[tuple[Return, Alias]]:
     out: list[tuple[Return, Alias]] = []
     for back in fn.of(Return, "forward"):
         for value in back.value.parts if back.value.parts is not None else (back.value,):
-            out.extend((back, alias) for alias in value.same)
+            out.extend((back, alias) for alias in value.aliases() if alias.relation in KEEPING)
     yield from sorted(out, key=lambda pair: -pair[1].relation)

@@ -40,8 +40,8 @@ def check(fn: Function) -> Iterator[Finding]:
 
 def _returned(fn: Function, write: FlagWrite) -> bool:
     """An output's flag is set by `apply` in any case."""
-    out = {a for back in fn.of(Return, "forward") for v in (back.value, *(back.value.parts or ())) for a in v.same}
-    return write.place.method == "forward" and any(replace(a, own=True) in out or a in out for a in write.tensor.same)
+    out = {a for back in fn.of(Return, "forward") for v in (back.value, *(back.value.parts or ())) for a in v.aliases()}
+    return write.place.method == "forward" and any(replace(a, own=True) in out or a in out for a in write.tensor.aliases())
 
 
 def _is_saved_object(alias: Alias) -> bool:
@@ -53,4 +53,4 @@ def _is_saved_object(alias: Alias) -> bool:
 
 
 def _carries_flag(write: FlagWrite) -> bool:
-    return any(a.kind in ("needs", "flag") for a in write.flag.truth.atoms)
+    return any(a.kind in ("needs", "lost", "flag") for a in write.flag.truth.atoms)

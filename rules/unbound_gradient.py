@@ -16,9 +16,11 @@ def check(fn: Function) -> Iterator[Finding]:
         if use.place.method == "backward":
             missing = missing & _some_gradient_is_needed(fn)
         # Would it be bound if only other arguments needed a gradient? Otherwise the gap has another cause.
-        bound_for_others = (~use.value.unbound).forget(("none", "test"))
-        if any(a.kind == "flag" for a in missing.atoms):
-            continue  # it asks about flags in a way that cannot be told apart by argument
+        bound_for_others = (~use.value.unbound).forget(("none", "missing", "test"))
+        for index in {a.key for a in missing.atoms if a.kind == "none"}:
+            missing = missing & ~(story.needs(index) & story.is_none(index))  # None needs no gradient
+        if any(a.kind in ("flag", "lost") for a in missing.atoms):
+            continue  # of flags that cannot be told apart, or that AGL001 and AGL002 speak of
         if missing.known and bound_for_others.known and (missing & bound_for_others).possible:
             yield _finding(fn, use)
 

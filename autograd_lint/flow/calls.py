@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from autograd_lint.flow import ops
 from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition
-from autograd_lint.flow.env import CLOSED, RETURN, SAVED, Env, slot
-from autograd_lint.flow.expressions import EXPRESSIONS, member, traced
+from autograd_lint.flow.env import ASKING, RETURN, SAVED, Env, slot
+from autograd_lint.flow.events import Creation, GradModeRead, Save
+from autograd_lint.flow.expressions import MAX_PARTS, all_reads, member, traced
 from autograd_lint.flow.frames import CTX, Closure, Frame, Marker
-from autograd_lint.flow.interp import Interpreter
-from autograd_lint.flow.values import NOTHING, Origin, Relation, Value, bag, boolean, element, join, sequence
-from autograd_lint.model import Creation, GradModeRead, Save
-from autograd_lint.outline import Definition, Scope
+from autograd_lint.flow.values import (
+    NOTHING,
+    GradMode,
+    Origin,
+    Relation,
+    Value,
+    bag,
+    boolean,
+    element,
+    one_element,
+    sequence,
+)
+from autograd_lint.outline import Definition, Scope, check_depth
 from autograd_lint.source import SourceError
-from autograd_lint.tree import descendants
+from autograd_lint.tree import descendants, last_name, shape
 
-# How deep helpers are followed, and how many statements are run in all before no more helpers are.
+if TYPE_CHECKING:
+    from autograd_lint.flow.interp import Interpreter
+
+# How deep helpers are followed, and after how many expressions no more are.
 MAX_DEPTH = 8
-MAX_STEPS = 40_000
+MAX_STEPS = 100_000
 
 # Helpers of so many lines are parsed even if they get no tensor: one may ask for grad mode.
 SHORT = 12
@@ -37,6 +51,13 @@ TRANSPARENT = frozenset(
     compile script script_if_tracing ignore unused disable allow_in_graph wraps lru_cache cache override final
     record_function nvtx_range is_traceable amp_custom_fwd amp_custom_bwd autocast_custom_fwd autocast_custom_bwd""".split()
 )
+
+
+# Calls that only say something. Nothing depends on a flag that is handed to them.
+INERT = frozenset("critical debug error exception info log print warn warning".split())
+
+# What switches grad mode, by the last name: a context manager, a decorator, or a plain call.
+GRAD_MODES = {"no_grad": False, "enable_grad": True, "inference_mode": False, "set_grad_enabled": None, "_set_grad_enabled": None}
 
 
 @dataclass(slots=True)
@@ -79,8 +100,8 @@ def call(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Value:
         given = evaluated(run, node, env, frame)
         if owner.ref == CTX.ref:
             return _ctx_method(run, name, node, given, env, frame)
-        if owner.shapes or owner.elem is not None:
-            return _container_method(run, owner, name, func.value, node, given, env, frame)
+        if owner.is_container:
+            return _container_method(run, owner, name, node, given, env, frame)
         return _tensor_method(run, owner, name, node, given, env, frame)
     target = run.eval(func, env, frame)
     given = evaluated(run, node, env, frame)
@@ -116,14 +137,22 @@ def evaluated(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Argum
 
 
 def _opaque(run: Interpreter, node: cst.CSTNode, given: Arguments, env: Env, frame: Frame) -> Value:
-    """A call that cannot be seen through. If it is given ctx, it may set anything on it."""
+    """A call that cannot be seen through. If it is given ctx, it may read and set anything on it."""
+    inert = isinstance(node, cst.Call) and last_name(node.func) in INERT
+    for keyword, value in (*((None, v) for v in given.positional), *given.keywords.items(), (None, given.rest or NOTHING)):
+        if keyword != "requires_grad" and not inert:
+            run.use_flags(all_reads(value), frame)
+        if isinstance(value.ref, GradMode):
+            env.grad = True  # it may be entered
+        if env.grad:
+            run.differentiated.update(a.origin for a in value.same)
     if any(v.ref == CTX.ref for v in given.values()):
-        env.vars[CLOSED] = NOTHING
-        for name in env.ctx():
+        for name, value in env.ctx().items():
+            run.use_flags(all_reads(value), frame)
             if name == SAVED:
                 env.vars[name] = run.unknown(node, frame)
-            elif env.vars[name].unbound is not FALSE:
-                env.vars[name] = replace(env.vars[name], unbound=UNKNOWN)
+            elif value.unbound is not FALSE:
+                env.vars[name] = replace(value, unbound=UNKNOWN)
     return run.unknown(node, frame, given.deps())
 
 
@@ -150,11 +179,24 @@ def _tensor_method(run: Interpreter, owner: Value, name: str, node: cst.Call, gi
         flag = given.get(0, "requires_grad")
         run.write_flag(node, owner, flag if flag is not None else Value(const=True, truth=TRUE), env, frame)
         return replace(owner, same=frozenset(replace(a, own=True) for a in owner.same))
+    if name == "to" and node.args and all(_own_property(node, a) for a in node.args):
+        return owner  # x.to(x.dtype)
     op = ops.method(name, _literals(node, given))
     if op is None:
-        return _opaque(run, node, given, env, frame)
+        value = _opaque(run, node, given, env, frame)
+        return replace(value, reads=owner.reads) if owner.reads else value
+    if name in ("size", "dim", "numel", "stride", "nelement", "ndimension"):
+        return run.integer(node, frame, owner.deps)
     operands = [owner, *_tensors(given)] if op.relation is Relation.COPY and op.kind is not ops.Kind.PLAIN else [owner]
     return _made(run, run.derive(operands, op, node, env, frame), op, node, given, env, frame)
+
+
+def _own_property(node: cst.Call, arg: cst.Arg) -> bool:
+    """`x.dtype` or `x.device` as an argument of a method of `x`."""
+    func, value = node.func, arg.value
+    if not isinstance(func, cst.Attribute) or not isinstance(value, cst.Attribute) or value.attr.value not in ("dtype", "device"):
+        return False
+    return shape(func.value) == shape(value.value)
 
 
 def _tensors(given: Arguments) -> Iterable[Value]:
@@ -171,14 +213,12 @@ def _made(run: Interpreter, value: Value, op: ops.Op, node: cst.Call, given: Arg
     flag = given.keywords.get("requires_grad")
     if op.kind is not ops.Kind.FRESH or flag is None:
         return value
-    at = next(a for a in node.args if a.keyword is not None and a.keyword.value == "requires_grad")
     value = replace(value, same=frozenset(replace(a, own=True) for a in value.same))
-    run.events.append(Creation(node, run.place(frame, env), flag, at, value))
+    run.events.append(Creation(node, run.place(frame, env), flag, value))
     return value
 
 
 _GRAD_MODE = frozenset({"torch.is_grad_enabled", "torch._C.is_grad_enabled", "torch.autograd.grad_mode.is_grad_enabled"})
-_SET_GRAD_MODE = frozenset({"torch.set_grad_enabled", "torch.autograd.set_grad_enabled", "torch._C._set_grad_enabled"})
 
 
 def _function(run: Interpreter, dotted: str, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value:
@@ -187,23 +227,53 @@ def _function(run: Interpreter, dotted: str, node: cst.Call, given: Arguments, e
         value = builtin(run, node, given, env, frame) if builtin is not None else None
         return value if value is not None else _opaque(run, node, given, env, frame)
     if dotted in _GRAD_MODE:
-        if not (frame.calls and _applies(frame.node)):  # a wrapper of apply asks for its other callers
-            run.events.append(GradModeRead(node, run.place(frame, env)))
-        return run.plain(node, frame)
-    if dotted in _SET_GRAD_MODE:
-        env.grad = not (given.positional and given.positional[0].const is False)
-        return run.plain(node, frame)
+        if frame.calls and _applies(frame.node):  # a wrapper of apply asks for its other callers
+            return run.plain(node, frame)
+        run.events.append(GradModeRead(node, run.place(frame, env)))
+        off = frame.method != "backward" and not env.grad
+        return boolean(FALSE if off else run.opaque(node, []), reads=frozenset({node}))
+    if dotted.rpartition(".")[2] in GRAD_MODES:
+        mode = _mode(dotted, given)
+        if "set_grad" in dotted:  # which acts at once, too
+            env.grad = mode.on is not False
+        return Value(ref=mode, truth=TRUE)
     if dotted in ("typing.cast", "torch.jit.annotate") and len(given.positional) == 2:
         return given.positional[1]
     op = ops.function(dotted, _literals(node, given))
     if op is None:
         return _opaque(run, node, given, env, frame)
+    if op.kind is ops.Kind.EACH:
+        each = ops.Op(op.relation, ops.Kind.TENSOR, op.when, op.otherwise)
+        operands = given.positional
+        if len(operands) == 1 and operands[0].is_container:
+            operands = list(operands[0].parts or filter(None, [element(operands[0])]))
+        made = [run.derive([v], each, node, env, frame) for v in operands]
+        return sequence(made) if given.rest is None and len(made) > 1 else bag(*made)
     if op.relation is Relation.COPY or dotted == "torch.einsum":
         operands = list(_tensors(given))
     else:
         first = next((v for k in ("input", "self", "tensor", "data") if (v := given.keywords.get(k)) is not None), None)
         operands = given.positional[:1] or ([first] if first is not None else [])
     return _made(run, run.derive(operands, op, node, env, frame), op, node, given, env, frame)
+
+
+def _mode(dotted: str, given: Arguments) -> GradMode:
+    """What a context manager does to grad mode. `inference_mode(False)` switches it on."""
+    name = dotted.rpartition(".")[2]
+    asked = given.get(0, "mode")
+    if asked is None or name in ("no_grad", "enable_grad"):
+        return GradMode(GRAD_MODES[name])
+    on = asked.const if isinstance(asked.const, bool) else None
+    return GradMode(on if GRAD_MODES[name] is None or on is None else not on)
+
+
+def grad_mode(value: Value) -> bool | None:
+    """What entering this does to grad mode: on, off, or nothing. One that may switch it on counts as on."""
+    if isinstance(value.ref, GradMode):
+        return value.ref.on is not False
+    if isinstance(value.ref, str) and (name := value.ref.rpartition(".")[2]) in GRAD_MODES:
+        return GRAD_MODES[name] is not False
+    return True if isinstance(value.ref, str) and "grad" in value.ref.rpartition(".")[2] else None
 
 
 def _applies(node: cst.CSTNode) -> bool:
@@ -222,9 +292,11 @@ def _ctx_method(run: Interpreter, name: str, node: cst.Call, given: Arguments, e
         exact = given.rest is None
         values = tuple(traced(v, "save", node) for v in given.positional)
         run.events.append(Save(node, run.place(frame, env), tuple(given.positional) if exact else None))
-        rest = traced(given.rest, "save", node) if given.rest is not None else NOTHING
-        env.vars[SAVED] = sequence(values) if exact else bag(join([*values, rest]))
+        rest = (traced(given.rest, "save", node),) if given.rest is not None else ()
+        env.vars[SAVED] = sequence(values) if exact else bag(*rest, head=values)
         return NOTHING
+    for value in given.values():
+        run.use_flags(all_reads(value), frame)
     return run.unknown(node, frame, given.deps())
 
 
@@ -232,7 +304,7 @@ def _ctx_method(run: Interpreter, name: str, node: cst.Call, given: Arguments, e
 
 
 def _container_method(
-    run: Interpreter, owner: Value, name: str, at: cst.BaseExpression, node: cst.Call, given: Arguments, env: Env, frame: Frame
+    run: Interpreter, owner: Value, name: str, node: cst.Call, given: Arguments, env: Env, frame: Frame
 ) -> Value:
     added: list[Value] = []
     if name in ("append", "add") and len(given.positional) == 1:
@@ -241,24 +313,36 @@ def _container_method(
         added = given.positional[1:]
     elif name in ("extend", "update") and len(given.positional) == 1:
         more = element(given.positional[0])
-        added = [more] if more is not None else [run.unknown(node, frame, given.deps())]
-    elif name in ("pop", "popleft", "__getitem__"):
-        item = element(owner)
-        return item if item is not None else run.unknown(node, frame, owner.deps)
+        added = [more if more is not None else run.unknown(node, frame, given.deps())]
+    elif name in ("pop", "popleft", "reverse", "sort", "remove", "clear"):
+        item = one_element(owner) or run.unknown(node, frame, owner.deps)
+        have = element(owner)
+        _change(owner, replace(bag(have), mixed=True) if have is not None else bag(run.unknown(node, frame)), env, frame)
+        return item
     elif name == "copy":
         return owner
     else:
         return _opaque(run, node, given, env, frame)
-    if isinstance(at, cst.Name):
-        exact = owner.parts is not None and name == "append" and not frame.breaks and len(owner.parts) < 64
-        have = element(owner)
-        env.vars[at.value] = sequence((*(owner.parts or ()), *added)) if exact else bag(join([*added, *([have] if have else [])]))
+    exact = owner.parts is not None and name == "append" and not frame.breaks and len(owner.parts) < MAX_PARTS
+    have = element(owner)
+    if exact:
+        new = sequence((*(owner.parts or ()), *added))
+    else:
+        new = bag(*added, *([have] if have is not None else []))
+        new = replace(new, mixed=new.mixed or one_element(owner) != have)
+    _change(owner, new, env, frame)
     return NOTHING
+
+
+def _change(old: Value, new: Value, env: Env, frame: Frame) -> None:
+    """A list was changed in place, here or in a function around this one."""
+    for state in (env, *frame.outer):
+        state.changed(old, new)
 
 
 # -- builtins -----------------------------------------------------------------------------------------------------------------
 
-_Builtin = Callable[[Interpreter, cst.Call, Arguments, Env, Frame], "Value | None"]
+_Builtin = Callable[["Interpreter", cst.Call, Arguments, Env, Frame], "Value | None"]
 
 
 def _any_all(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -270,28 +354,31 @@ def _any_all(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame
         out: Condition = TRUE if every else FALSE
         for part in parts:
             out = out & part.truth if every else out | part.truth
-        return boolean(out, given.deps())
-    return boolean(run.opaque(node, given.positional), given.deps())
+        return boolean(out, given.deps(), all_reads(given.positional[0]))
+    return boolean(run.opaque(node, given.positional), given.deps(), all_reads(given.positional[0]))
 
 
 def _bool(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
     if len(given.positional) != 1:
         return None
-    return boolean(run.truth(given.positional[0], node.args[0].value, env, frame), given.deps())
+    value = given.positional[0]
+    return boolean(run.truth(value, node.args[0].value, env, frame), given.deps(), value.reads)
 
 
 def _len(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
     parts = given.positional[0].parts if given.positional else None
-    return None if parts is None else Value(const=len(parts), truth=TRUE if parts else FALSE)
+    if parts is None:
+        return run.integer(node, frame, given.deps())
+    return Value(const=len(parts), truth=TRUE if parts else FALSE)
 
 
 def _list(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
     if not given.positional:
         return sequence(()) if not given.keywords and given.rest is None else None
     value = given.positional[0]
-    if value.shapes:
+    if value.is_container:
         return replace(value, ref=None)
-    return bag(value.elem) if value.elem is not None else bag(run.unknown(node, frame, value.deps))
+    return bag(run.unknown(node, frame, value.deps))
 
 
 def _reversed(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -317,11 +404,11 @@ def _enumerate(run: Interpreter, node: cst.Call, given: Arguments, env: Env, fra
     value = given.positional[0]
     if value.parts is not None and len(given.positional) == 1 and not given.keywords:
         return sequence(sequence((Value(const=i, truth=TRUE if i else FALSE), p)) for i, p in enumerate(value.parts))
-    return bag(sequence((run.plain(node, frame), run.iterated(value, node, frame))))
+    return bag(sequence((run.integer(node, frame), run.iterated(value, node, frame))))
 
 
 def _range(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
-    return bag(run.plain(node, frame, given.deps()))
+    return bag(run.integer(node, frame, given.deps()))
 
 
 def _map(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -335,13 +422,16 @@ def _map(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Fr
     def one(row: Value) -> Value:
         return _applied(run, function, Arguments(list(row.parts or ())), node, env, frame)
 
-    if rows.parts is not None and len(rows.parts) <= 64:
+    if rows.parts is not None and len(rows.parts) <= MAX_PARTS:
         return sequence([one(row) for row in rows.parts])
     return bag(one(rows.elem)) if rows.elem is not None else None
 
 
 def _filter(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
-    return bag(run.iterated(given.positional[1], node, frame)) if len(given.positional) == 2 else None
+    if len(given.positional) != 2:
+        return None
+    item = run.iterated(given.positional[1], node, frame)
+    return replace(bag(item), mixed=one_element(given.positional[1]) != item)
 
 
 def _getattr(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -349,8 +439,14 @@ def _getattr(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame
         return None
     owner, name = given.positional[0], given.positional[1].const
     if owner.ref == CTX.ref:
-        return run.unknown(node, frame)
-    return run.read_flag(node, owner, env, frame) if name == "requires_grad" else None
+        value = env.vars.get(slot(name), run.unknown(node, frame))
+        if len(given.positional) < 3:
+            return replace(value, unbound=FALSE)
+        return replace(value, unbound=FALSE) | given.positional[2] if value.unbound is not FALSE else value
+    if name != "requires_grad":
+        return None
+    flag = run.read_flag(node, owner, env, frame)
+    return replace(flag, truth=flag.truth & ~owner.none)
 
 
 def _setattr(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -360,8 +456,16 @@ def _setattr(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame
     return None
 
 
+def _hasattr(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if len(given.positional) == 2 and given.positional[0].ref == CTX.ref and isinstance(given.positional[1].const, str):
+        value = env.vars.get(slot(given.positional[1].const))
+        if value is not None and value.unbound is not UNKNOWN:
+            return boolean(~value.unbound)
+    return _test(run, node, given, env, frame)
+
+
 def _test(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
-    return boolean(run.opaque(node, given.positional), given.deps())
+    return boolean(run.opaque(node, given.positional), given.deps()) if given.positional else None
 
 
 def _isinstance(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -372,6 +476,10 @@ def _isinstance(run: Interpreter, node: cst.Call, given: Arguments, env: Env, fr
 
 def _plain(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
     return run.plain(node, frame, given.deps())
+
+
+def _integer(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    return replace(run.integer(node, frame, given.deps()), reads=given.positional[0].reads if given.positional else frozenset())
 
 
 def _sum(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -395,9 +503,9 @@ _BUILTINS: dict[str, _Builtin] = {
     "getattr": _getattr,
     "setattr": _setattr,
     "isinstance": _isinstance,
-    "hasattr": _test,
+    "hasattr": _hasattr,
     "float": _plain,
-    "int": _plain,
+    "int": _integer,
     "dict": _plain,
     "set": _list,
     "type": _plain,
@@ -425,6 +533,8 @@ def _inlined(run: Interpreter, function: Value, given: Arguments, node: cst.Call
 def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call | None, env: Env, frame: Frame) -> Value | None:
     """Run a function of the file on these arguments, decorators included; None where that cannot be seen through."""
     target = function.ref
+    if isinstance(target, Definition) and target.is_class:
+        return None
     if isinstance(target, Definition):
         if target.segment not in run.segments and not _worth_parsing(run, target, given):
             return None
@@ -449,7 +559,10 @@ def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call |
         names = _decorator_names(body)
         if id(body) not in run.entry and not names <= TRANSPARENT:
             return None
-        grad = (env.grad or "enable_grad" in names) and not names & {"no_grad", "inference_mode"}
+        for decorator in reversed(body.decorators):
+            if last_name(decorator.decorator) in GRAD_MODES:
+                mode = grad_mode(run.eval(decorator.decorator, Env({}), frame))
+                grad = grad if mode is None else mode
     calls = frame.calls if node is None or id(body) in run.entry else (*frame.calls, node)
     inner_frame = Frame(
         body,
@@ -461,9 +574,9 @@ def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call |
         (*frame.stack, id(body)),
         run.key(("call", frame.key, id(node))) if node is not None else frame.key,
         idle=frame.idle,
-        storing=frame.storing,
+        guarded=frame.guarded,
     )
-    state = Env(env.ctx(), env.path, grad)
+    state = Env(env.ctx(), env.path, grad, env.owned)
     if not _bind(run, body.params, given, node, state, inner_frame):
         return None
     if isinstance(body, cst.Lambda):
@@ -477,12 +590,11 @@ def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call |
         return NOTHING
     env.vars.update(out.ctx())
     env.path = out.path
+    env.own_flag(out.owned - env.owned)
     return value
 
 
 def _definition(run: Interpreter, made: Definition) -> cst.FunctionDef:
-    from autograd_lint.outline import check_depth
-
     if made.segment not in run.segments:
         check_depth(made)
         run.segments.append(made.segment)
@@ -499,14 +611,6 @@ def _decorator_names(node: cst.CSTNode) -> set[str]:
     return {last_name(d.decorator) for d in node.decorators}
 
 
-def last_name(node: cst.BaseExpression) -> str:
-    while isinstance(node, cst.Call):
-        node = node.func
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else "?"
-
-
 def _worth_parsing(run: Interpreter, made: Definition, given: Arguments) -> bool:
     """Can a helper be followed, and has it to do with what is looked for? Short ones are always looked at."""
     if not made.decorators <= TRANSPARENT or made.suspends:
@@ -514,14 +618,14 @@ def _worth_parsing(run: Interpreter, made: Definition, given: Arguments) -> bool
     lines = made.segment.last - made.segment.first
     if lines < SHORT:
         return True
-    if lines > LONG and run.mentions and not any(word in made.reach for word in run.mentions):
+    if lines > LONG and run.mentions and not made.mentions(run.mentions):
         return False
     return any(map(_matters, given.values()))
 
 
 def _matters(value: Value) -> bool:
     """Has it to do with an argument, a gradient, a flag, ctx or a function?"""
-    if any(a.origin.kind != "fresh" for a in value.same) or any(a.kind in ("needs", "flag") for a in value.truth.atoms):
+    if any(a.origin.kind != "fresh" for a in value.same) or any(a.kind in ASKING for a in value.truth.atoms):
         return True
     if value.ref is not None and not isinstance(value.ref, str):
         return True
@@ -564,9 +668,9 @@ def _bind(run: Interpreter, params: cst.Parameters, given: Arguments, node: cst.
         if given.rest is None:
             value = sequence(extra)
             if id(frame.node) in run.entry and run.inputs is None:
-                value = bag(join(extra)) if extra else value  # one value stands for all that `*args` takes
+                value = bag(*extra, first=run.star_base) if extra else value  # one value stands for all that `*args` takes
         else:
-            value = bag(join([*extra, given.rest]))
+            value = bag(*extra, given.rest)
         state.vars[params.star_arg.name.value] = value
     elif extra:
         return False
@@ -591,6 +695,3 @@ def _default(run: Interpreter, param: cst.Param, given: Arguments, at: cst.CSTNo
 
 def _outside(scope: Scope) -> Scope:
     return scope.parent or scope
-
-
-EXPRESSIONS[cst.Call] = call

@@ -13,15 +13,15 @@ from typing import Literal
 
 MAX_ATOMS = 8
 
-Kind = Literal["needs", "none", "flag", "test", "unknown"]
+Kind = Literal["needs", "lost", "none", "missing", "flag", "test", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
     """One elementary test.
 
-    `needs`: argument `key` needs a gradient. `none`: argument or value `key` is None. `flag`: a test about flags that cannot be
-    told apart by argument. `test`: any other. The keys of the last two are the interpreter's own.
+    `needs`: argument `key` needs a gradient. `lost`: a tensor derived from it says that it does, and may be wrong in saying no.
+    `none`: argument `key` is None, `missing`: another value is. `flag`: a test about flags that cannot be told apart by argument. `test`: any other. The keys of the last two are the interpreter's own.
     """
 
     kind: Kind

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 # Kept among the variables, under names that Python cannot have, so that branches join them like any other.
 RETURN = "<return>"
 SAVED = ".saved_tensors"
-CLOSED = ".*"  # bound once something the interpreter cannot see may have set attributes of ctx
 
 # The atoms worth remembering in a path when it has too many.
-LASTING = ("needs", "none", "flag")
+LASTING = ("needs", "lost", "none", "flag")
+
+# Those that ask whether a gradient is needed.
+ASKING = ("needs", "lost", "flag")
 
 
 def slot(attribute: str) -> str:
@@ -27,14 +29,15 @@ def slot(attribute: str) -> str:
 
 @dataclass(slots=True)
 class Env:
-    """`grad`: is grad mode on? forward and backward run without."""
+    """`grad`: is grad mode on? forward and backward run without. `owned`: the tensors whose `requires_grad` was set."""
 
     vars: dict[str, Value]
     path: Condition = TRUE
     grad: bool = False
+    owned: frozenset[Alias] = frozenset()
 
     def copy(self) -> Env:
-        return Env(dict(self.vars), self.path, self.grad)
+        return Env(dict(self.vars), self.path, self.grad, self.owned)
 
     def where(self, test: Condition) -> Env | None:
         """The state on the arm of a branch where `test` holds; None if that cannot be."""
@@ -55,7 +58,14 @@ class Env:
     def own_flag(self, targets: frozenset[Alias]) -> None:
         """`requires_grad` of these tensors was set: whatever name holds one of them sees it."""
         if targets:
+            self.owned |= targets
             self.vars = {name: _own(value, targets) for name, value in self.vars.items()}
+
+    def changed(self, old: Value, new: Value) -> None:
+        """A list was changed in place: whatever name holds it sees it."""
+        for name, value in self.vars.items():
+            if value is old:
+                self.vars[name] = new
 
 
 def narrowed(path: Condition, test: Condition) -> Condition:
@@ -75,19 +85,21 @@ def join_envs(a: Env | None, b: Env | None) -> Env | None:
     """Either of two states; None is one that cannot be."""
     if a is None or b is None:
         return b if a is None else a
-    care = a.path | b.path
+    when_a, when_b, care = a.path, b.path, a.path | b.path
+    if (when_a & when_b).possible:  # what is true does not tell which
+        when_a = when_b = UNKNOWN
     out: dict[str, Value] = {}
     for name in {**a.vars, **b.vars}:
         x, y = a.vars.get(name, UNBOUND), b.vars.get(name, UNBOUND)
-        out[name] = x if x is y else merge(x, a.path, y, b.path, care)
+        out[name] = x if x is y else merge(x, when_a, y, when_b, care)
     path = care if care is not UNKNOWN else a.path.forget(LASTING) | b.path.forget(LASTING)
-    return Env(out, path, a.grad or b.grad)
+    return Env(out, path, a.grad or b.grad, a.owned | b.owned)
 
 
 def join_arms(question: cst.BaseExpression, test: Condition, then: Env | None, other: Env | None) -> Env | None:
     """Either arm of a branch. Values that now depend on which, and so on what gradient is needed, remember the question."""
     out = join_envs(then, other)
-    if out is None or then is None or other is None or not any(a.kind == "needs" for a in test.atoms):
+    if out is None or then is None or other is None or not any(a.kind in ASKING for a in test.atoms):
         return out
     for name, value in out.vars.items():
         x, y = then.vars.get(name, UNBOUND), other.vars.get(name, UNBOUND)
@@ -97,13 +109,13 @@ def join_arms(question: cst.BaseExpression, test: Condition, then: Env | None, o
 
 
 def _own(value: Value, targets: frozenset[Alias]) -> Value:
-    same, shapes, elem = value.same, value.shapes, value.elem
+    same, shapes, head, elem = value.same, value.shapes, value.head, value.elem
     if not same.isdisjoint(targets):
-        same = frozenset(replace(a, own=True) if a in targets else a for a in same)
+        same = frozenset(replace(a, own=True) if a in targets else a for a in value.aliases())
     if shapes:
         shapes = tuple(tuple(_own(p, targets) for p in s) for s in shapes)
     if elem is not None:
-        elem = _own(elem, targets)
-    if same is value.same and shapes == value.shapes and elem == value.elem:
+        head, elem = tuple(_own(p, targets) for p in head), _own(elem, targets)
+    if same is value.same and shapes == value.shapes and elem == value.elem and head == value.head:
         return value
-    return replace(value, same=same, shapes=shapes, elem=elem)
+    return replace(value, same=same, shapes=shapes, head=head, elem=elem)

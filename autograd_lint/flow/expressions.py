@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import libcst as cst
 
 from autograd_lint.flow import ops
 from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Atom, Condition, atom
-from autograd_lint.flow.env import RETURN, Env, join_arms, join_envs, narrowed, slot
-from autograd_lint.flow.frames import CTX, NEEDS, Closure, Frame
+from autograd_lint.flow.env import ASKING, RETURN, Env, join_arms, join_envs, narrowed, slot
+from autograd_lint.flow.events import Event, FlagRead, FlagWrite, MethodName, NeedsName, NeedsRead, Place, Store, Use
+from autograd_lint.flow.frames import CTX, INT, NEEDS, Closure, Frame
 from autograd_lint.flow.values import (
     NONE,
     NOTHING,
@@ -27,11 +28,10 @@ from autograd_lint.flow.values import (
     bag,
     boolean,
     element,
-    join,
+    one_element,
     sequence,
 )
-from autograd_lint.model import Event, FlagRead, FlagWrite, MethodName, NeedsName, NeedsRead, Place, Store, Use
-from autograd_lint.outline import Definition, Scope, bases
+from autograd_lint.outline import UNSEEN, Definition, Scope, bases
 from autograd_lint.tree import children, descendants, is_expression, shape
 
 if TYPE_CHECKING:
@@ -39,12 +39,27 @@ if TYPE_CHECKING:
     from autograd_lint.source import Segment
 
 
+# How many expressions are evaluated before a Function is given up, and how many elements of a container are told apart.
+MAX_STEPS = 400_000
+MAX_PARTS = 64
+
+
+_Ev = Callable[[Any, Any, Env, Frame], Value]
+
+
+class ExhaustedError(Exception):
+    """Following a Function takes too long."""
+
+
 class Expressions:
     """The state of one interpreter, and what expressions are in it.
 
-    `inputs`: how many arguments `apply` takes, None where `*args` leaves it open. `star_base`: the place of the first in `*args`.
-    `entry`: the methods that torch calls, by the identity of their nodes.
+    `inputs`: how many arguments `apply` takes, None where `*args` leaves it open; `required`: how many have no default;
+    `star_base`: the place of the first in `*args`. `entry`: the methods that torch calls, by the identity of their nodes. `used`: the reads of flags that something depends on, with
+    the depths of calls at which it does. `asked`: the flags that each test asks.
     """
+
+    table: ClassVar[dict[type[cst.CSTNode], _Ev]] = {}
 
     def __init__(self, inputs: int | None, settings: Settings, mentions: frozenset[str] = frozenset()) -> None:
         self.inputs = inputs
@@ -52,7 +67,9 @@ class Expressions:
         self.mentions = mentions
         self.events: list[Event] = []
         self.tensors: set[int] = set()
-        self.kept: set[str] = set()
+        self.used: dict[cst.CSTNode, set[int]] = {}
+        self.asked: dict[cst.CSTNode, frozenset[cst.CSTNode]] = {}
+        self.differentiated: set[Origin] = set()
         self.texts: dict[Atom, str | cst.CSTNode] = {}
         self.segments: list[Segment] = []
         self.steps = 0
@@ -60,6 +77,7 @@ class Expressions:
         self._sites: dict[tuple[int, int], int] = {}
         self._keys: dict[object, int] = {}
         self.generators: dict[int, bool] = {}
+        self.required: int | None = None
         self.star_base: int | None = None
 
     # -- identities -----------------------------------------------------------------------------------------------------------
@@ -72,13 +90,17 @@ class Expressions:
         return self._keys.setdefault(thing, len(self._keys) + 1)
 
     def place(self, frame: Frame, env: Env) -> Place:
-        return Place(frame.method, env.path, frame.calls, env.grad, frame.idle > 0, frame.storing)
+        return Place(frame.method, env.path, frame.calls, env.grad)
 
     def unknown(self, node: cst.CSTNode, frame: Frame, deps: frozenset[Origin] = frozenset()) -> Value:
         """A value about which nothing is claimed, but which is itself each time it is looked at."""
         site = self.site(node, frame)
         made = Origin("fresh", site)
-        return Value(frozenset({Alias(made, site=site)}), deps, none=atom("none", 1000 + site))
+        return Value(frozenset({Alias(made, site=site)}), deps, none=atom("missing", site))
+
+    def integer(self, node: cst.CSTNode, frame: Frame, deps: frozenset[Origin] = frozenset()) -> Value:
+        """An integer of unknown value."""
+        return replace(self.plain(node, frame, deps), ref=INT)
 
     def plain(self, node: cst.CSTNode, frame: Frame, deps: frozenset[Origin] = frozenset()) -> Value:
         """An unknown value that is not None."""
@@ -111,8 +133,8 @@ class Expressions:
             owner = self.eval(target.value, env, frame)
             for index in target.slice:
                 self._slice(index.slice, env, frame)
-            if isinstance(target.value, cst.Name) and (owner.shapes or owner.elem is not None):
-                env.vars[target.value.value] = self._with_item(owner, target, value)
+            if owner.is_container:
+                env.changed(owner, self._with_item(owner, target, value))
 
     def _with_item(self, owner: Value, target: cst.Subscript, value: Value) -> Value:
         parts, at = owner.parts, _integer(target)
@@ -120,11 +142,16 @@ class Expressions:
             changed = list(parts)
             changed[at] = value
             return sequence(changed)
-        return bag(join([value, *filter(None, [element(owner)])]))
+        return bag(value, *filter(None, [element(owner)]))
 
     def _name_need(self, node: cst.CSTNode, name: str, value: Value, env: Env, frame: Frame, statement: cst.CSTNode) -> None:
         truth = value.truth
-        if len(truth.atoms) == 1 and truth.atoms[0].kind == "needs" and truth == atom("needs", truth.atoms[0].key):
+        if (
+            not value.reads
+            and len(truth.atoms) == 1
+            and truth.atoms[0].kind == "needs"
+            and truth == atom("needs", truth.atoms[0].key)
+        ):
             self.events.append(NeedsName(node, self.place(frame, env), name, truth.atoms[0].key, statement))
 
     def unpack(self, value: Value, target: cst.Tuple | cst.List, frame: Frame) -> list[Value]:
@@ -139,24 +166,40 @@ class Expressions:
             if star is not None and len(value.shapes) == 1 and len(parts) >= count - 1:
                 tail = len(parts) - (count - 1 - star)
                 return [*parts[:star], sequence(parts[star:tail]), *parts[tail:]]
-        item = element(value)
-        if item is not None:
-            before = count if star is None else star
-            return [bag(item) if i == star else self.element_at(item, i) if i < before else item for i in range(count)]
-        return [self.unknown(e, frame, value.deps) for e in target.elements]
+        whole = element(value)
+        if whole is None:
+            return [self.unknown(e, frame, value.deps) for e in target.elements]
+        before = count if star is None else star
+        out: list[Value] = []
+        for i in range(count):
+            if i == star:
+                first = value.first + i if value.first is not None else None
+                rest = (
+                    bag(*filter(None, [value.elem]), head=value.head[i:], first=first) if value.elem is not None else bag(whole)
+                )
+                out.append(replace(rest, mixed=value.mixed))
+            else:
+                out.append(self.element_at(value, i if i < before else None))
+        return out
 
-    def element_at(self, item: Value, position: int) -> Value:
-        """Element `position` of a container; of `*args` that is an argument of its own."""
-        if self.star_base is None or all(a.origin.kind != "input" or a.origin.index >= 0 for a in item.same):
+    def element_at(self, container: Value, position: int | None) -> Value:
+        """One element of a container of unknown length; of `*args` it is an argument of its own."""
+        if position is not None and position < len(container.head):
+            return container.head[position]
+        item = one_element(container) or NOTHING
+        if position is not None and container.head and container.elem is not None and not container.mixed:
+            item = container.elem
+        if container.first is None or position is None:
             return item
+        index = container.first + position
 
         def one(a: Alias) -> Alias:
             if a.origin.kind == "input" and a.origin.index < 0:
-                base = cast("int", self.star_base)
-                return replace(a, origin=Origin("input", base + position, f"{a.origin.name}[{position}]"))
+                return replace(a, origin=Origin("input", index, f"{a.origin.name}[{position}]"))
             return a
 
-        return replace(item, same=frozenset(map(one, item.same)))
+        none = atom("none", index) if item.none.atoms == (Atom("none", -1),) else item.none
+        return replace(item, same=frozenset(map(one, item.aliases())), none=none)
 
     def iterated(self, value: Value, node: cst.CSTNode, frame: Frame) -> Value:
         """Any one item of what is iterated over."""
@@ -166,12 +209,16 @@ class Expressions:
     def write_flag(self, node: cst.CSTNode, tensor: Value, flag: Value, env: Env, frame: Frame) -> None:
         """`tensor.requires_grad` is set."""
         self.events.append(FlagWrite(node, self.place(frame, env), tensor, flag))
+        self.use_flags(flag.reads, frame)
         env.own_flag(tensor.same)
 
     # -- expressions ----------------------------------------------------------------------------------------------------------
 
     def eval(self, node: cst.BaseExpression, env: Env, frame: Frame) -> Value:
-        ev = EXPRESSIONS.get(type(node))
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise ExhaustedError
+        ev = self.table.get(type(node))
         if ev is not None:
             return ev(self, node, env, frame)
         return self._any(node, env, frame)
@@ -179,12 +226,15 @@ class Expressions:
     def _any(self, node: cst.CSTNode, env: Env, frame: Frame) -> Value:
         """Anything else: an unknown value computed from what is inside."""
         deps: frozenset[Origin] = frozenset()
+        reads: frozenset[cst.CSTNode] = frozenset()
         for child in children(node):
             inner = (
                 self.eval(cast("cst.BaseExpression", child), env, frame) if is_expression(child) else self._any(child, env, frame)
             )
             deps |= inner.deps
-        return self.plain(node, frame, deps)
+            reads |= all_reads(inner)
+        value = self.plain(node, frame, deps)
+        return replace(value, reads=reads) if reads else value
 
     def _literal(self, node: cst.BaseExpression, env: Env, frame: Frame) -> Value:
         value = literal(node)
@@ -207,7 +257,8 @@ class Expressions:
 
     def use(self, node: cst.BaseExpression, name: str, value: Value, env: Env, frame: Frame) -> Value:
         """A name is used that may not be bound. Past this point it is, or an exception was raised."""
-        self.events.append(Use(node, self.place(frame, env), name, value))
+        if not frame.guarded:
+            self.events.append(Use(node, self.place(frame, env), name, value))
         bound = replace(value, unbound=FALSE)
         env.vars[slot(name) if isinstance(node, cst.Attribute) else name] = bound
         if name != "saved_tensors":  # which is never unbound, only empty
@@ -219,6 +270,8 @@ class Expressions:
         import ast
 
         found = scope.lookup(name)
+        if found is UNSEEN or (isinstance(found, ast.expr) and scope.of_function and name in scope.names):
+            return None  # bound more than once, or in the very function that is run
         if isinstance(found, ast.Constant):
             return Value(const=found.value, truth=TRUE if found.value else FALSE, none=TRUE if found.value is None else FALSE)
         if isinstance(found, ast.expr):
@@ -238,25 +291,27 @@ class Expressions:
         return None
 
     def _tuple(self, node: cst.Tuple | cst.List | cst.Set, env: Env, frame: Frame) -> Value:
-        parts: list[Value] = []
-        exact = True
+        head: list[Value] = []
+        rest: list[Value] = []  # from the first star on whose length is not known
         for item in node.elements:
             value = self.eval(item.value, env, frame)
+            known = rest or head
             if not isinstance(item, cst.StarredElement):
-                parts.append(value)
+                known.append(value)
             elif value.parts is not None:
-                parts.extend(value.parts)
+                known.extend(value.parts)
             else:
-                exact = False
-                parts.append(self.iterated(value, item, frame))
-        return sequence(parts) if exact else bag(join(parts))
+                rest.append(self.iterated(value, item, frame))
+        return bag(*rest, head=tuple(head)) if rest else sequence(head)
 
     def _dict(self, node: cst.Dict, env: Env, frame: Frame) -> Value:
         return self._any(node, env, frame)
 
     def _if_exp(self, node: cst.IfExp, env: Env, frame: Frame) -> Value:
-        test = self.test(node.test, env, frame)
+        test, reads = self.test(node.test, env, frame)
         then, other = self._branch(node.body, env.where(test), frame), self._branch(node.orelse, env.where(~test), frame)
+        if then is None or other is None or then.vars[RETURN].none != other.vars[RETURN].none:
+            self.use_flags(reads, frame)  # otherwise it only chooses between two of a kind
         return self._adopt(join_arms(node.test, test, then, other), env)
 
     def _branch(self, node: cst.BaseExpression, env: Env | None, frame: Frame) -> Env | None:
@@ -277,6 +332,8 @@ class Expressions:
         left = self.eval(node.left, env, frame)
         test = self.truth(left, node.left, env, frame)
         go_on = test if isinstance(node.operator, cst.And) else ~test
+        if left.reads and any(isinstance(one, cst.Call) for one in descendants(node.right)):
+            self.use_flags(left.reads, frame)
         out: Env | None = None
         if (stop := env.where(~go_on)) is not None:
             stop.vars[RETURN] = replace(left, truth=FALSE if isinstance(node.operator, cst.And) else TRUE)
@@ -290,7 +347,7 @@ class Expressions:
     def _unary(self, node: cst.UnaryOperation, env: Env, frame: Frame) -> Value:
         value = self.eval(node.expression, env, frame)
         if isinstance(node.operator, cst.Not):
-            return boolean(~self.truth(value, node.expression, env, frame), value.deps)
+            return boolean(~self.truth(value, node.expression, env, frame), value.deps, value.reads)
         if isinstance(node.operator, cst.Minus) and isinstance(value.const, (int, float)):
             return replace(value, const=-value.const)
         relation = Relation.IS if isinstance(node.operator, cst.Plus) else Relation.COPY
@@ -298,43 +355,49 @@ class Expressions:
 
     def _binary(self, node: cst.BinaryOperation, env: Env, frame: Frame) -> Value:
         left, right = self.eval(node.left, env, frame), self.eval(node.right, env, frame)
-        if isinstance(node.operator, cst.Add) and left.parts is not None and right.parts is not None:
+        lengths = [len(v.parts) for v in (left, right) if v.parts is not None]
+        if isinstance(node.operator, cst.Add) and len(lengths) == 2 and sum(lengths) <= MAX_PARTS:
+            assert left.parts is not None
+            assert right.parts is not None
             return sequence((*left.parts, *right.parts))
         if isinstance(node.operator, cst.Multiply):
             for items, times in ((left, right), (right, left)):
-                if items.parts is not None and isinstance(times.const, int) and len(items.parts) * times.const <= 64:
+                if items.parts is not None and isinstance(times.const, int) and len(items.parts) * times.const <= MAX_PARTS:
                     return sequence(items.parts * times.const)
                 if items.parts and len(items.parts) == 1:
                     return bag(items.parts[0])
-        if left.shapes or right.shapes or left.elem is not None or right.elem is not None:
+        if left.is_container or right.is_container:
             both = [v for v in (element(left), element(right)) if v is not None]
             if isinstance(node.operator, cst.Add) and both:
-                return bag(join(both))
+                return bag(*both)
+        if all(v.ref == INT or isinstance(v.const, int) for v in (left, right)):
+            return self.integer(node, frame, left.deps | right.deps)
         return self.derive([left, right], ops.Op(Relation.COPY), node, env, frame)
 
     def _comparison(self, node: cst.Comparison, env: Env, frame: Frame) -> Value:
         left = self.eval(node.left, env, frame)
         rights = [self.eval(c.comparator, env, frame) for c in node.comparisons]
         deps = left.deps.union(*(r.deps for r in rights))
+        reads = left.reads.union(*(r.reads for r in rights))
         if len(rights) == 1:
             operator, right = node.comparisons[0].operator, rights[0]
             if isinstance(operator, (cst.Is, cst.IsNot)):
                 if right.none is TRUE and left.none is not UNKNOWN:
                     if len(left.none.atoms) == 1:
                         self.texts.setdefault(left.none.atoms[0], node.left)
-                    return boolean(left.none if isinstance(operator, cst.Is) else ~left.none, deps)
+                    return boolean(left.none if isinstance(operator, cst.Is) else ~left.none, deps, reads)
                 if isinstance(right.const, bool) and left.truth is not UNKNOWN:
                     same = left.truth if right.const == isinstance(operator, cst.Is) else ~left.truth
-                    return boolean(same, deps)
+                    return boolean(same, deps, reads)
             if isinstance(operator, (cst.Equal, cst.NotEqual)):
                 equal = isinstance(operator, cst.Equal)
                 if left.const is not None and right.const is not None:
                     return boolean(TRUE if (left.const == right.const) == equal else FALSE, deps)
                 if isinstance(right.const, bool) and left.truth is not UNKNOWN:
-                    return boolean(left.truth if right.const == equal else ~left.truth, deps)
+                    return boolean(left.truth if right.const == equal else ~left.truth, deps, reads)
         tensor = [left, *rights] if any(a.origin.kind != "fresh" for v in (left, *rights) for a in v.same) else []
         value = self.derive(tensor, ops.Op(Relation.COPY), node, env, frame) if tensor else self.plain(node, frame, deps)
-        return replace(value, truth=self.opaque(node, [left, *rights]))
+        return replace(value, truth=self.opaque(node, [left, *rights]), reads=reads)
 
     def _named_expr(self, node: cst.NamedExpr, env: Env, frame: Frame) -> Value:
         value = self.eval(node.value, env, frame)
@@ -350,6 +413,7 @@ class Expressions:
     def _comprehension(self, node: cst.ListComp | cst.GeneratorExp | cst.SetComp, env: Env, frame: Frame) -> Value:
         inner = env.copy()
         value = self._for_in(node.for_in, node.elt, inner, frame)
+        env.own_flag(inner.owned - env.owned)
         for name in env.vars:  # a walrus inside binds outside
             if name not in _targets(node.for_in) and inner.vars.get(name) is not env.vars[name]:
                 env.vars[name] = inner.vars[name]
@@ -358,14 +422,16 @@ class Expressions:
 
     def _for_in(self, part: cst.CompFor, elt: cst.BaseExpression, env: Env, frame: Frame) -> Value:
         over = self.eval(part.iter, env, frame)
-        items = over.parts if over.parts is not None and len(over.parts) <= 64 else None
+        items = over.parts if over.parts is not None and len(over.parts) <= MAX_PARTS else None
         values: list[Value] = []
         for item in items if items is not None else (self.iterated(over, part.iter, frame),):
             self.bind(part.target, item, env, frame, part)
             state: Env | None = env.copy()
             for filtering in part.ifs:
                 if state is not None:
-                    state = state.where(self.test(filtering.test, state, frame))
+                    test, reads = self.test(filtering.test, state, frame)
+                    self.use_flags(reads, frame)
+                    state = state.where(test)
             if state is None:
                 continue
             if part.inner_for_in is not None:
@@ -375,7 +441,7 @@ class Expressions:
                 values.append(self.eval(elt, state, frame))
             env.vars = state.vars
         if items is None or part.ifs or part.inner_for_in is not None:
-            return bag(join(values)) if values else self.plain(elt, frame)
+            return bag(*values) if values else self.plain(elt, frame)
         return sequence(values)
 
     def _dict_comp(self, node: cst.DictComp, env: Env, frame: Frame) -> Value:
@@ -386,9 +452,18 @@ class Expressions:
 
     # -- tests ----------------------------------------------------------------------------------------------------------------
 
-    def test(self, node: cst.BaseExpression, env: Env, frame: Frame) -> Condition:
-        """When the test of a branch holds."""
-        return self.truth(self.eval(node, env, frame), node, env, frame)
+    def test(self, node: cst.BaseExpression, env: Env, frame: Frame) -> tuple[Condition, frozenset[cst.CSTNode]]:
+        """When the test of a branch holds, and the flags it asks."""
+        value = self.eval(node, env, frame)
+        if value.reads:
+            self.asked[node] = self.asked.get(node, frozenset()) | value.reads
+        return self.truth(value, node, env, frame), value.reads
+
+    def use_flags(self, reads: Iterable[cst.CSTNode], frame: Frame) -> None:
+        """Something depends on these flags."""
+        if not frame.idle:
+            for node in reads:
+                self.used.setdefault(node, set()).add(len(frame.calls))
 
     def truth(self, value: Value, node: cst.BaseExpression, env: Env, frame: Frame) -> Condition:
         if value.truth is not UNKNOWN:
@@ -399,7 +474,7 @@ class Expressions:
 
     def opaque(self, node: cst.BaseExpression, values: list[Value]) -> Condition:
         """A test of which nothing is known but that it comes out the same for the same values."""
-        form = None if isinstance(node, cst.Name) else shape(node)
+        form = None if isinstance(node, (cst.Name, cst.Attribute)) and values[0].same else shape(node)
         return self.named_test((form, *values), node, "flag" if any(map(_of_flags, values)) else "test")
 
     def named_test(self, thing: object, text: str | cst.CSTNode, kind: Literal["test", "flag"] = "test") -> Condition:
@@ -412,15 +487,19 @@ class Expressions:
         return boolean(atom("needs", index))
 
     def flag(self, tensor: Value, node: cst.BaseExpression) -> Condition:
-        """When `tensor.requires_grad` is true, taking a derived tensor for what it was derived from."""
-        aliases = [a for a in tensor.same if a.origin.kind == "input" and a.origin.index >= 0]
+        """When `tensor.requires_grad` is true."""
+        aliases = [a for a in tensor.inputs() if a.origin.index >= 0]
         indices = sorted({a.origin.index for a in aliases})
-        if aliases and len(aliases) == len(tensor.same) and (len(indices) == 1 or len({a.site for a in aliases}) == 1):
-            out = FALSE
-            for index in indices:
-                out = out | self.need(index).truth
-            return out
-        return self.named_test(("flag", tensor), node, "flag")
+        made_of_all = len({a.site for a in aliases}) == 1 and all(a.relation is not Relation.IS for a in aliases)
+        if not aliases or len(aliases) != len(tensor.same) or (len(indices) > 1 and not made_of_all):
+            return self.named_test(("flag", tensor), node, "flag")
+        kind: Literal["needs", "lost"] = "lost" if any(a.loses for a in aliases) else "needs"
+        out = FALSE
+        for index in indices:
+            out = out | atom(kind, index)
+            if kind == "lost":
+                self.texts.setdefault(Atom(kind, index), node)
+        return out
 
     # -- attributes and subscripts --------------------------------------------------------------------------------------------
 
@@ -440,9 +519,10 @@ class Expressions:
         self.note_tensor(owner, name)
         op = ops.attribute(name)
         if op is None:
-            return self.unknown(node, frame, owner.deps)
+            value = self.unknown(node, frame, owner.deps)
+            return replace(value, reads=owner.reads) if owner.reads else value
         if op.kind is ops.Kind.PLAIN:
-            return self.plain(node, frame, owner.deps)
+            return self.integer(node, frame, owner.deps) if name == "ndim" else self.plain(node, frame, owner.deps)
         return self.derive([owner], op, node, env, frame)
 
     def note_tensor(self, owner: Value, name: str) -> None:
@@ -454,7 +534,7 @@ class Expressions:
         """`tensor.requires_grad`"""
         if any(a.origin.kind == "input" for a in tensor.same):
             self.events.append(FlagRead(node, self.place(frame, env), tensor))
-        return boolean(self.flag(tensor, node), tensor.deps)
+        return boolean(self.flag(tensor, node), tensor.deps, frozenset({node}))
 
     def _ctx_attribute(self, node: cst.Attribute, name: str, env: Env, frame: Frame) -> Value:
         if name == "needs_input_grad":
@@ -463,7 +543,6 @@ class Expressions:
             return replace(sequence(self.need(i) for i in range(self.inputs)), ref=NEEDS)
         if name in ("saved_tensors", "saved_variables"):
             name = "saved_tensors"
-        self.kept.add(name)
         value = env.vars.get(slot(name))
         if value is None:
             return self.unknown(node, frame)
@@ -474,28 +553,34 @@ class Expressions:
     def _subscript(self, node: cst.Subscript, env: Env, frame: Frame) -> Value:
         owner = self.eval(node.value, env, frame)
         indices = [self._slice(part.slice, env, frame) for part in node.slice]
-        at = indices[0].const if len(indices) == 1 and isinstance(indices[0].const, int) else None
-        if owner.ref is NEEDS and isinstance(at, int) and not isinstance(at, bool):
-            self.events.append(NeedsRead(node, self.place(frame, env), at))
-            if at >= 0 and (self.inputs is None or at < self.inputs):
-                return self.need(at)
+        number = indices[0].const if len(indices) == 1 else None
+        at = number if isinstance(number, int) and not isinstance(number, bool) else None
+        if owner.ref is NEEDS and at is not None:
+            return self._need_at(node, at, env, frame)
         parts = owner.parts
-        if parts is not None and isinstance(at, int):
+        if parts is not None and at is not None:
             return parts[at] if -len(parts) <= at < len(parts) else self.unknown(node, frame, owner.deps)
         only = node.slice[0].slice if len(node.slice) == 1 else None
-        if isinstance(only, cst.Slice) and (owner.shapes or owner.elem is not None):
+        if isinstance(only, cst.Slice) and owner.is_container:
             return self._sliced(owner, only, env, frame, node)
-        item = element(owner)
-        if item is not None:
-            return self.element_at(item, at) if isinstance(at, int) and at >= 0 else item
+        if owner.is_container:
+            return self.element_at(owner, at if at is not None and at >= 0 else None)
         if owner.ref is NEEDS:
             return self.plain(node, frame)
-        if not owner.same:
-            return self.unknown(node, frame, owner.deps)
-        kinds = [_index_kind(part.slice, index) for part, index in zip(node.slice, indices, strict=True)]
+        if not owner.same or owner.reads:
+            return replace(self.unknown(node, frame, owner.deps), reads=owner.reads)
+        kinds: list[ops.Index] = [_index_kind(part.slice, index) for part, index in zip(node.slice, indices, strict=True)]
         if len(kinds) > 1 or kinds[0] in ("ellipsis", "none"):  # what only a tensor takes
             self.note_tensor(owner, "ndim")
         return self.derive([owner], ops.subscript(*kinds), node, env, frame, "item")
+
+    def _need_at(self, node: cst.Subscript, at: int, env: Env, frame: Frame) -> Value:
+        """`ctx.needs_input_grad[at]`"""
+        count = self.inputs
+        if at < 0 and count is not None and self.required == count:  # the last of the arguments that are passed
+            at = at + count if at >= -count else at
+        self.events.append(NeedsRead(node, self.place(frame, env), at))
+        return self.need(at) if at >= 0 and (count is None or at < count) else self.plain(node, frame)
 
     def _slice(self, part: cst.BaseSlice, env: Env, frame: Frame) -> Value:
         if isinstance(part, cst.Index):
@@ -513,10 +598,20 @@ class Expressions:
             if bound is not None and not isinstance(value, int):
                 break
             bounds.append(cast("int | None", value))
-        if owner.parts is not None and len(bounds) == 3:
+        exact = len(bounds) == 3 and bounds[2] != 0
+        if owner.parts is not None and exact:
             return sequence(owner.parts[slice(*bounds)])
         item = element(owner)
-        return bag(item) if item is not None else self.plain(node, frame, owner.deps)
+        if item is None:
+            return self.plain(node, frame, owner.deps)
+        if exact and bounds[2] in (None, 1) and (bounds[0] or 0) >= 0:
+            start, stop = bounds[0] or 0, bounds[1]
+            if stop is not None and 0 <= stop <= len(owner.head):
+                return sequence(owner.head[start:stop])
+            if stop is None and owner.elem is not None:
+                first = owner.first + start if owner.first is not None else None
+                return replace(bag(owner.elem, head=owner.head[start:], first=first), mixed=owner.mixed)
+        return replace(bag(item), mixed=one_element(owner) != item)
 
     # -- derived tensors ------------------------------------------------------------------------------------------------------
 
@@ -528,25 +623,33 @@ class Expressions:
         deps: frozenset[Origin] = frozenset().union(*(v.deps for v in operands))
         if op.kind is ops.Kind.PLAIN:
             return self.plain(node, frame, deps)
+        if env.grad:
+            self.differentiated.update(a.origin for v in operands for a in v.same)
         site = self.site(node, frame)
         if op.kind is ops.Kind.FRESH:
             made = Origin("fresh", site)
             return Value(frozenset({Alias(made, site=site, own=env.grad)}), deps)
-        out: set[Alias] = set()
+        out: dict[Alias, None] = {}
         for operand in operands:
-            for a in operand.same:
+            for a in operand.aliases():
                 if op.relation is Relation.IS:
-                    out.add(a)
+                    out.setdefault(a)
                 elif op.relation is Relation.COPY and a.origin.kind == "fresh":
                     continue  # a new tensor, and of nobody's
                 else:
                     hop = Hop(node, kind, op.relation, op.when, op.otherwise, a.trail)
-                    own = op.relation is not Relation.DETACHED and (a.own or env.grad)
-                    out.add(Alias(a.origin, max(a.relation, op.relation), site, own, hop))
+                    own = op.relation is not Relation.DETACHED and (a.own or env.grad or self._needs_none(a, env))
+                    out.setdefault(Alias(a.origin, max(a.relation, op.relation), site, own, env.path, hop))
         if not out:
-            out.add(Alias(Origin("fresh", site), site=site, own=env.grad))
+            out.setdefault(Alias(Origin("fresh", site), site=site, own=env.grad))
         value = Value(frozenset(out), deps)
         return bag(value) if op.kind is ops.Kind.SEQUENCE else value
+
+    def _needs_none(self, a: Alias, env: Env) -> bool:
+        """Is it known here that the argument needs no gradient? Then False is the right flag for what is made of it."""
+        if a.origin.kind != "input" or not env.path.atoms:
+            return False
+        return env.path.implies(~atom("needs", a.origin.index))
 
 
 def member(made: Definition, name: str) -> Definition | None:
@@ -581,13 +684,20 @@ def traced(value: Value, kind: HopKind, node: cst.CSTNode) -> Value:
         return value
     same = frozenset(a.at(kind, node) if a.origin.kind == "input" else a for a in value.same)
     shapes = tuple(tuple(traced(p, kind, node) for p in s) for s in value.shapes)
+    head = tuple(traced(p, kind, node) for p in value.head)
     elem = traced(value.elem, kind, node) if value.elem is not None else None
-    return replace(value, same=same, shapes=shapes, elem=elem)
+    return replace(value, same=same, shapes=shapes, head=head, elem=elem)
+
+
+def all_reads(value: Value) -> frozenset[cst.CSTNode]:
+    """The flags that it, or an element of it, comes from."""
+    item = element(value)
+    return value.reads | all_reads(item) if item is not None else value.reads
 
 
 def _of_flags(value: Value) -> bool:
     """Is it a boolean, or a container of booleans, that comes from a flag?"""
-    if any(a.kind in ("needs", "flag") for a in value.truth.atoms):
+    if any(a.kind in ASKING for a in value.truth.atoms):
         return True
     item = element(value)
     return item is not None and _of_flags(item)
@@ -606,6 +716,8 @@ def _index_kind(part: cst.BaseSlice, index: Value) -> ops.Index:
         return "list"
     if index.none is TRUE:
         return "none"
+    if index.ref == INT:
+        return "int"
     if isinstance(index.const, bool):
         return "bool"
     if isinstance(index.const, int):
@@ -647,7 +759,6 @@ _CONSTANTS = {
     "False": Value(const=False, truth=FALSE),
 }
 
-_Ev = Callable[[Any, Any, Env, Frame], Value]
 EXPRESSIONS: dict[type[cst.CSTNode], _Ev] = {
     cst.Name: Expressions._name,
     cst.Integer: Expressions._literal,

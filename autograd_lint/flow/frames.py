@@ -11,20 +11,21 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from autograd_lint.flow.env import Env
-    from autograd_lint.model import MethodName
+    from autograd_lint.flow.events import MethodName
     from autograd_lint.outline import Scope
     from autograd_lint.source import Segment
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The context object, or its `needs_input_grad`."""
+    """The context object, its `needs_input_grad`, or any integer."""
 
     name: str
 
 
 CTX = Value(ref=Marker("ctx"))
 NEEDS = Marker("needs_input_grad")
+INT = Marker("int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ class Frame:
     """One function being run.
 
     `outer`: the states of the functions around it. `calls`: the calls that led here, `key`: the same as one number, `stack`: the
-    functions they are in. `exits`, `breaks`, `continues`: the states it was left in. `idle`: above 0 where what is read decides
-    nothing. `storing`: the ctx attribute being assigned.
+    functions they are in. `exits`, `breaks`, `continues`, `raises`: the states it was left in. `idle`: above 0 where what is read decides
+    nothing, in assertions and exceptions. `guarded`: above 0 where an unbound name is caught.
     """
 
     node: cst.CSTNode
@@ -59,8 +60,9 @@ class Frame:
     exits: list[Env] = field(default_factory=list)
     breaks: list[list[Env]] = field(default_factory=list)
     continues: list[list[Env]] = field(default_factory=list)
+    raises: list[list[Env]] = field(default_factory=list)
     idle: int = 0
-    storing: str = ""
+    guarded: int = 0
 
     def jumps(self) -> int:
         """How often it was left or a loop of it was, so far."""

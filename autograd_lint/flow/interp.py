@@ -9,27 +9,27 @@ Unknown is a value like any other: nothing is claimed about it, and joining it w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import libcst as cst
 
-from autograd_lint.flow.conditions import TRUE, Condition
-from autograd_lint.flow.env import LASTING, RETURN, Env, join_arms, join_envs
-from autograd_lint.flow.expressions import Expressions
-from autograd_lint.flow.frames import CTX, Closure, Frame
-from autograd_lint.flow.values import NONE, Value, bag, element, join
-from autograd_lint.model import Return
-from autograd_lint.source import SourceError
-from autograd_lint.tree import children
+from autograd_lint.flow.calls import call, grad_mode
+from autograd_lint.flow.conditions import TRUE, UNKNOWN, Condition
+from autograd_lint.flow.env import LASTING, RETURN, Env, join_arms, join_envs, narrowed
+from autograd_lint.flow.events import Return
+from autograd_lint.flow.expressions import EXPRESSIONS, Expressions, all_reads
+from autograd_lint.flow.frames import Closure, Frame
+from autograd_lint.flow.values import NONE, Value, bag, element
+from autograd_lint.tree import children, descendants, last_name
 
 MAX_ROUNDS = 8
-
-# Loops inside loops multiply. Real Functions take a few thousand statements; nobody waits for more than this.
-MAX_STATEMENTS = 300_000
 
 
 class Interpreter(Expressions):
     """Runs the methods of one autograd Function."""
+
+    table: ClassVar = {**EXPRESSIONS, cst.Call: call}
 
     def run(self, body: cst.BaseSuite, env: Env, frame: Frame) -> Env | None:
         """Run a function's body; the states it is left in are joined, with the result under `RETURN`."""
@@ -46,9 +46,6 @@ class Interpreter(Expressions):
         for statement in body:
             if env is None or env.dead:
                 return None
-            self.steps += 1
-            if self.steps > MAX_STATEMENTS:
-                raise SourceError("takes too long to be followed", frame.segment.first)
             do = _STATEMENTS.get(type(statement))
             if do is not None:
                 env = do(self, statement, env, frame)
@@ -62,11 +59,7 @@ class Interpreter(Expressions):
         return env
 
     def _assign(self, node: cst.Assign, env: Env, frame: Frame) -> Env:
-        first = node.targets[0].target
-        if isinstance(first, cst.Attribute) and self.eval(first.value, env, frame).ref == CTX.ref:
-            frame.storing = first.attr.value
         value = self.eval(node.value, env, frame)
-        frame.storing = ""
         for target in node.targets:
             self.bind(target.target, value, env, frame, node)
         return env
@@ -78,9 +71,10 @@ class Interpreter(Expressions):
 
     def _aug_assign(self, node: cst.AugAssign, env: Env, frame: Frame) -> Env:
         old, new = self.eval(node.target, env, frame), self.eval(node.value, env, frame)
-        if old.shapes or old.elem is not None:
+        if old.is_container:
             both = [v for v in (element(old), element(new)) if v is not None]
-            value = bag(join(both)) if both else self.plain(node, frame, old.deps | new.deps)
+            value = bag(*both) if both else self.plain(node, frame, old.deps | new.deps)
+            env.changed(old, value)
         elif any(a.origin.kind != "fresh" for a in old.same):
             value = Value(old.same, old.deps | new.deps)  # a tensor is changed in place
         else:
@@ -92,6 +86,8 @@ class Interpreter(Expressions):
         value = self.eval(node.value, env, frame) if node.value is not None else NONE
         if env.dead:
             return
+        if not frame.calls:
+            self.use_flags(all_reads(value), frame)
         if id(frame.node) in self.entry:
             slots: tuple[cst.BaseExpression, ...] = ()
             if isinstance(node.value, cst.Tuple) and not any(isinstance(e, cst.StarredElement) for e in node.value.elements):
@@ -101,6 +97,8 @@ class Interpreter(Expressions):
         frame.exits.append(env)
 
     def _raise(self, node: cst.Raise, env: Env, frame: Frame) -> None:
+        if frame.raises:
+            frame.raises[-1].append(env)
         if node.exc is not None:
             frame.idle += 1
             self.eval(node.exc, env, frame)
@@ -116,7 +114,7 @@ class Interpreter(Expressions):
 
     def _assert(self, node: cst.Assert, env: Env, frame: Frame) -> Env:
         frame.idle += 1
-        test = self.test(node.test, env, frame)
+        test, _ = self.test(node.test, env, frame)
         frame.idle -= 1
         # What is asserted of shapes and types is not needed to tell gradients apart; keep the path short.
         if all(a.kind in LASTING for a in test.atoms):
@@ -150,26 +148,28 @@ class Interpreter(Expressions):
     def _if(self, node: cst.If, env: Env, frame: Frame) -> Env | None:
         rest: Env | None = env
         arm: cst.If | cst.Else | None = node
-        tests: list[tuple[cst.BaseExpression, Condition, Env | None]] = []
+        arms: list[_Arm] = []
         while rest is not None and isinstance(arm, cst.If):
             before = rest.path
-            test = self.test(arm.test, rest, frame)
+            test, reads = self.test(arm.test, rest, frame)
             if rest.dead:
                 rest = None
                 break
-            left = frame.jumps()
+            jumps = frame.jumps()
             then = rest.where(test)
             then = self.block(arm.body.body, then, frame) if then is not None else None
-            tests.append((arm.test, test, then))
+            arms.append(_Arm(arm, test, reads, rest.vars, then, frame.jumps() > jumps))
             rest = rest.where(~test)
-            guard = then is None and frame.jumps() == left and not all(a.kind in LASTING for a in test.atoms)
+            guard = then is None and frame.jumps() == jumps and not all(a.kind in LASTING for a in test.atoms)
             if guard and rest is not None:  # the arm raises, and its test is not needed to tell gradients apart
                 rest.path = before
             arm = arm.orelse
         if isinstance(arm, cst.Else):
             rest = self.block(arm.body.body, rest, frame)
-        for question, test, then in reversed(tests):  # inside out, as the tests are asked
-            rest = join_arms(question, test, then, rest)
+        for one in reversed(arms):  # inside out, as the tests are asked
+            if one.reads and not one.only_chooses(rest) and not one.only_raises():
+                self.use_flags(one.reads, frame)
+            rest = join_arms(one.node.test, one.test, one.then, rest)
         return rest
 
     def _loop(self, node: cst.For | cst.While, env: Env, frame: Frame, step: Callable[[Env], Env | None]) -> Env | None:
@@ -185,15 +185,7 @@ class Interpreter(Expressions):
             breaks = frame.breaks.pop()
             for early in frame.continues.pop():
                 after = join_envs(after, early)
-            if after is None:
-                new = head
-            else:
-                start, again = head.copy(), after.copy()
-                start.path, again.path = start.path & ~entered, again.path & entered
-                joined = join_envs(start, again)
-                assert joined is not None
-                joined.path = env.path
-                new = joined
+            new = head if after is None else _next_round(head, after, entered, env.path)
             if new.vars == head.vars and new.grad == head.grad:
                 break
             head = new
@@ -216,43 +208,54 @@ class Interpreter(Expressions):
 
     def _while(self, node: cst.While, env: Env, frame: Frame) -> Env | None:
         def step(state: Env) -> Env | None:
-            self.test(node.test, state, frame)
+            _, reads = self.test(node.test, state, frame)
+            self.use_flags(reads, frame)
             return self.block(node.body.body, state, frame)
 
         return self._loop(node, env, frame, step)
 
     def _with(self, node: cst.With, env: Env, frame: Frame) -> Env | None:
-        before = env.grad
+        before, jumps = env.grad, (len(frame.exits), *map(len, (*frame.breaks, *frame.continues)))
+        suppressing = 0
         for item in node.items:
-            mode = self._grad_mode(item.item, env, frame)
             value = self.eval(item.item, env, frame)
+            mode = grad_mode(value)
             if mode is not None:
                 env.grad = mode
+            elif isinstance(item.item, cst.Name) and value.ref is None and "grad" in item.item.value:
+                env.grad = True  # it may be
+            suppressing += isinstance(item.item, cst.Call) and last_name(item.item) == "suppress"
             if item.asname is not None:
                 self.bind(item.asname.name, value, env, frame, node)
+        frame.guarded += suppressing
         out = self.block(node.body.body, env, frame)
+        frame.guarded -= suppressing
+        for states, start in zip((frame.exits, *frame.breaks, *frame.continues), jumps, strict=True):
+            for state in states[start:]:
+                state.grad = before
         if out is not None:
             out.grad = before
         return out
 
-    def _grad_mode(self, node: cst.BaseExpression, env: Env, frame: Frame) -> bool | None:
-        """What a context manager does to grad mode: on, off, or nothing. One that may switch it on counts as on."""
-        call = node if isinstance(node, cst.Call) else None
-        name = self.dotted(call.func if call else node, env, frame) or ""
-        last = name.rpartition(".")[2]
-        if last in ("no_grad", "inference_mode"):
-            return False
-        if last == "set_grad_enabled" and call and call.args:
-            argument = call.args[0].value
-            return not (isinstance(argument, cst.Name) and argument.value == "False")
-        return True if "grad" in last else None
-
-    def _try(self, node: cst.Try, env: Env, frame: Frame) -> Env | None:
+    def _try(self, node: cst.Try | cst.TryStar, env: Env, frame: Frame) -> Env | None:
         failed = self.named_test(("failed", self.site(node, frame)), "an exception is raised")
-        done = self.block(node.body.body, env.where(~failed), frame)
-        middle = join_envs(env.where(failed), done.where(failed) if done is not None else None) or env.copy()
-        if node.orelse is not None and done is not None:
-            done = self.block(node.orelse.body.body, done, frame)
+        before, path = env.copy(), env.path
+        frame.guarded += _catches_unbound(node)
+        frame.raises.append([])
+        done: Env | None = env
+        middle: Env | None = before
+        for statement in node.body.body:
+            done = self.block((statement,), done, frame)
+            middle = join_envs(middle, done.copy() if done is not None else None)
+        for raised in frame.raises.pop():
+            middle = join_envs(middle, raised)
+        frame.guarded -= _catches_unbound(node)
+        assert middle is not None
+        middle.path = narrowed(path, failed)
+        if done is not None:
+            done.path = narrowed(done.path, ~failed)
+            if node.orelse is not None:
+                done = self.block(node.orelse.body.body, done, frame)
         for handler in node.handlers:
             state = middle.copy()
             if handler.name is not None and isinstance(handler.name.name, cst.Name):
@@ -281,6 +284,67 @@ class Interpreter(Expressions):
                 out = join_envs(out, self.block(case.body.body, state, frame))
             rest = None if _irrefutable(case) else rest.where(~taken)
         return join_envs(out, rest)
+
+
+@dataclass(slots=True)
+class _Arm:
+    """One arm of an if: what was asked, what names held before, how the arm ended, and whether a return or break is in it."""
+
+    node: cst.If
+    test: Condition
+    reads: frozenset[cst.CSTNode]
+    before: dict[str, Value]
+    then: Env | None
+    jumps: bool
+
+    def only_chooses(self, other: Env | None) -> bool:
+        """Do both arms bind the same names, to values of the same kind? Then the flag picks a way, and both lead to the end."""
+        if self.then is None or other is None or self.jumps:
+            return False
+        mine, others = ({n for n, v in env.vars.items() if self.before.get(n) is not v} for env in (self.then, other))
+        return bool(mine) and mine == others and all(self.then.vars[n].none == other.vars[n].none for n in mine)
+
+    def only_raises(self) -> bool:
+        """Does it ask for nothing but grad mode, to refuse it?"""
+        body = self.node.body.body
+        last = body[-1] if body else None
+        refuses = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise)
+        return refuses and isinstance(self.node.test, cst.Call)
+
+
+def _next_round(head: Env, after: Env, entered: Condition, path: Condition) -> Env:
+    """The state at the head of a loop after one more round."""
+    start, again = head.copy(), after.copy()
+    start.path, again.path = start.path & ~entered, again.path & entered
+    for name, value in again.vars.items():
+        if value is not head.vars.get(name):
+            again.vars[name] = _without(value, entered)
+    out = join_envs(start, again)
+    assert out is not None
+    out.path = path
+    return out
+
+
+def _without(value: Value, entered: Condition) -> Value:
+    """What was true in the round before need not be in the next."""
+    said = [entered.atoms[0] in c.atoms for c in (value.none, value.unbound, value.truth)]
+    if not any(said):
+        return value
+    none, unbound, truth = (UNKNOWN if s else c for s, c in zip(said, (value.none, value.unbound, value.truth), strict=True))
+    return replace(value, none=none, unbound=unbound, truth=truth)
+
+
+_UNBOUND_ERRORS = frozenset({"AttributeError", "NameError", "UnboundLocalError", "Exception", "BaseException"})
+
+
+def _catches_unbound(node: cst.Try | cst.TryStar) -> bool:
+    """Is an exception caught here that an unbound name or attribute raises?"""
+    for handler in node.handlers:
+        if handler.type is None or any(
+            isinstance(one, cst.Name) and one.value in _UNBOUND_ERRORS for one in descendants(handler.type)
+        ):
+            return True
+    return False
 
 
 def _always(test: cst.BaseExpression) -> bool:

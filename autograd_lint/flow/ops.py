@@ -24,9 +24,10 @@ class Kind(Enum):
     SEQUENCE = auto()  # A tuple or list of such tensors.
     FRESH = auto()  # A tensor whose flag owes nothing to an operand: `zeros_like`, `torch.tensor`. (`DETACHED`: its memory does.)
     PLAIN = auto()  # No tensor: `size`, `item`, `data_ptr`.
+    EACH = auto()  # A tuple with such a tensor for each operand: `broadcast_tensors`.
 
 
-TENSOR, SEQUENCE, FRESH, PLAIN = Kind
+TENSOR, SEQUENCE, FRESH, PLAIN, EACH = Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def _where(a: Arguments, op: Op) -> Op:
 
 def _many(a: Arguments, op: Op) -> Op:
     """Several operands, several results."""
-    return Op(op.relation, SEQUENCE, op.when) if a.positional else op
+    return Op(op.relation, EACH, op.when) if a.positional else op
 
 
 def _product(a: Arguments, op: Op) -> Op:
@@ -227,10 +228,11 @@ _TENSOR: Final = _table(
         """adjoint as_strided as_subclass broadcast_to diagonal expand expand_as imag moveaxis movedim narrow permute select
         squeeze swapaxes swapdims t transpose unflatten unfold unsqueeze view view_as view_as_complex view_as_real""",
     ),
-    (Op(VIEW, SEQUENCE), "chunk dsplit hsplit meshgrid split split_with_sizes tensor_split unbind vsplit"),
+    (Op(VIEW, SEQUENCE), "chunk dsplit hsplit split split_with_sizes tensor_split unbind vsplit"),
     (Op(VIEW, TENSOR, "if it is complex"), "conj real"),
     (Op(VIEW, TENSOR, "if it has fewer dimensions"), "atleast_1d atleast_2d atleast_3d"),
-    (Op(VIEW, SEQUENCE, "unless it already has the common shape"), "broadcast_tensors"),
+    (Op(VIEW, EACH), "meshgrid"),
+    (Op(VIEW, EACH, "unless it already has the common shape"), "broadcast_tensors"),
     (
         Op(MAY_COPY, TENSOR, "when the input is not contiguous", VIEW),
         "flatten reshape reshape_as",
