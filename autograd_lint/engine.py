@@ -53,7 +53,7 @@ def check(source: bytes, path: str, rules: Sequence[Rule], settings: Settings) -
         for rule in concerned:
             try:
                 for finding in rule.check(function):
-                    placed = _Placed(rule, function, finding)
+                    placed = _Placed(rule, function, finding, path)
                     found.setdefault((rule.code, placed.range), placed)
             except Exception as error:
                 message = f"{rule.code} {rule.name} failed on `{made.name}`: {_say(error)}"
@@ -80,9 +80,15 @@ def _say(error: Exception) -> str:
 class _Placed:
     """A finding with its place in the file."""
 
-    def __init__(self, rule: Rule, function: Function, finding: Finding) -> None:
+    def __init__(self, rule: Rule, function: Function, finding: Finding, path: str) -> None:
+        """Raises LookupError where a node of the finding is none of the file."""
         self.rule, self.function, self.finding = rule, function, finding
         self.segment, self.range = self._locate(finding.node)
+        self.steps = tuple(FlowStep(path, self._locate(s.node)[1], s.text) for s in finding.steps)
+        self.fix = None
+        if finding.fix is not None:
+            edits = tuple(TextEdit(self._locate(e.node)[1], e.text) for e in finding.fix.edits)
+            self.fix = TextFix(finding.fix.title, finding.fix.safety, edits)
 
     def _locate(self, node: cst.CSTNode) -> tuple[Segment, Range]:
         for segment in self.function.segments:
@@ -93,14 +99,9 @@ class _Placed:
 
     def diagnostic(self, path: str, seen: Counter[str]) -> Diagnostic:
         rule, finding = self.rule, self.finding
-        steps = tuple(FlowStep(path, self._locate(s.node)[1], s.text) for s in finding.steps)
         statement, code = self.segment.statement(self.range)
         owner = self.segment.owner
         symbol = owner.symbol if owner is not None else self.function.symbol
-        fix = None
-        if finding.fix is not None:
-            edits = tuple(TextEdit(self._locate(e.node)[1], e.text) for e in finding.fix.edits)
-            fix = TextFix(finding.fix.title, finding.fix.safety, edits)
         identity = "\0".join((rule.code, path, symbol, code))
         seen[identity] += 1
         digest = hashlib.sha256(f"{identity}\0{seen[identity]}".encode("utf-8", "surrogateescape")).hexdigest()
@@ -115,8 +116,8 @@ class _Placed:
             self.range,
             statement,
             symbol,
-            steps,
-            fix,
+            self.steps,
+            self.fix,
             url,
             digest[:32],
         )

@@ -233,6 +233,7 @@ def _collect(body: Iterable[ast.stmt], scope: Scope, text: Text, classes: list[D
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]
+                here.add(name)
                 scope.bind(name, alias.name if alias.asname else name)
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
@@ -240,6 +241,7 @@ def _collect(body: Iterable[ast.stmt], scope: Scope, text: Text, classes: list[D
                 if alias.name == "*" and module == "torch.autograd":
                     scope.bind("Function", "torch.autograd.Function")
                 elif alias.name != "*":
+                    here.add(alias.asname or alias.name)
                     scope.bind(alias.asname or alias.name, f"{module}.{alias.name}")
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
@@ -267,12 +269,18 @@ def _targets(node: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _bind_unseen(node: ast.AST, scope: Scope) -> None:
+    names: list[str | None] = []
     if isinstance(node, ast.ExceptHandler):
-        names = [node.name] if node.name else []
+        names = [node.name]
     else:
-        names = [n for one in ast.walk(node) if (n := getattr(one, "id", getattr(one, "name", None))) and isinstance(n, str)]
+        for one in ast.walk(node):
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                names.append(one.id)
+            elif isinstance(one, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
+                names.append(one.rest if isinstance(one, ast.MatchMapping) else one.name)
     for name in names:
-        scope.bind(name, UNSEEN)
+        if name is not None:
+            scope.bind(name, UNSEEN)
 
 
 def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -262,9 +262,8 @@ class Interpreter(Expressions):
                 state.vars[handler.name.name.value] = self.unknown(handler, frame)
             done = join_envs(done, self.block(handler.body.body, state, frame))
         if node.finalbody is not None:
-            if done is not None:
-                return self.block(node.finalbody.body.body, done, frame)
-            self.block(node.finalbody.body.body, middle.copy(), frame)
+            self.block(node.finalbody.body.body, middle.copy(), frame)  # on the way out of here
+            return self.block(node.finalbody.body.body, done, frame)
         return done
 
     def _match(self, node: cst.Match, env: Env, frame: Frame) -> Env | None:

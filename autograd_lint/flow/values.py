@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
@@ -279,10 +279,17 @@ def unclaimed(v: Value) -> Value:
 def element(v: Value) -> Value | None:
     """Any one element of a container that is looked at as a whole, None where nothing is known of them."""
     if v.elem is not None:
-        return join((v.elem, *v.head)) if v.head else v.elem
-    if v.shapes:
-        return join(p for s in v.shapes for p in s)
-    return None
+        return _all_of((v.elem, *v.head)) if v.head else v.elem
+    parts = [p for s in v.shapes for p in s]
+    return _all_of(parts) if parts else None
+
+
+def _all_of(values: Sequence[Value]) -> Value:
+    """Any of these, each of which is looked at in its turn."""
+    rows = [v.parts for v in values if v.parts is not None]
+    if len(rows) == len(values) and len({len(row) for row in rows}) == 1 and rows[0]:
+        return sequence(_all_of(column) for column in zip(*rows, strict=True))
+    return join(values)
 
 
 def one_element(v: Value) -> Value | None:

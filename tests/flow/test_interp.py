@@ -16,7 +16,8 @@ import pytest
 from autograd_lint import engine, registry
 from autograd_lint.diagnostic import Report
 from autograd_lint.flow.values import Alias, Relation
-from autograd_lint.model import FlagRead, Function
+from autograd_lint.flow.events import FlagRead
+from autograd_lint.model import Function
 from autograd_lint.settings import Settings
 
 WORDS = {
