@@ -257,7 +257,7 @@ def _either(x: Value, y: Value) -> Value:
 def _elem(a: Value, b: Value) -> Value | None:
     x, y = element(a), element(b)
     if x is None or y is None:
-        return (x or y) if _bare(a) or _bare(b) else None
+        return (x or y) if any(_bare(v) or v.shapes == ((),) for v in (a, b)) else None
     return x | y
 
 

@@ -76,7 +76,7 @@ def test_nothing_new_comes_in(a: Value, b: Value) -> None:
 @given(st.lists(LEAVES, min_size=1, max_size=3), st.lists(LEAVES, min_size=1, max_size=3))
 def test_elements_of_sequences_are_kept(a: list[Value], b: list[Value]) -> None:
     both = sequence(a) | sequence(b)
-    assert aliases(both) == aliases(sequence([*a, *b]))
+    assert aliases(both) <= aliases(sequence([*a, *b]))  # less, where two arguments differ in what is known of them
     assert {len(s) for s in both.shapes} == {len(a), len(b)}
 
 
