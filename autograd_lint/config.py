@@ -66,7 +66,7 @@ class Options:
     force_exclude: bool | None = None
     respect_gitignore: bool | None = None
     extend_function_bases: tuple[str, ...] = ()
-    copying_decorators: tuple[str, ...] = ()
+    copying_decorators: tuple[str, ...] | None = None
 
     @classmethod
     def parse(cls, table: Mapping[str, Any], where: str) -> Options:

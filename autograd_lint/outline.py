@@ -33,7 +33,7 @@ class Definition:
     """A class or function of the file. `scope` is the one it stands in, `inner` the one it opens."""
 
     name: str
-    node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     scope: Scope
     inner: Scope
     segment: Segment
@@ -51,7 +51,7 @@ class Definition:
     @cached_property
     def decorators(self) -> frozenset[str]:
         """Their last names."""
-        return frozenset(map(_last_name, self.node.decorator_list))
+        return frozenset(map(_last_name, getattr(self.node, "decorator_list", ())))
 
     @cached_property
     def suspends(self) -> bool:
@@ -60,7 +60,7 @@ class Definition:
             return True
         if "yield" not in self.segment.code:
             return False
-        todo: list[ast.AST] = list(self.node.body)
+        todo = list[ast.AST](ast.iter_child_nodes(self.node))
         while todo:
             one = todo.pop()
             if isinstance(one, (ast.Yield, ast.YieldFrom)):
@@ -225,10 +225,7 @@ def _collect(body: Iterable[ast.stmt], scope: Scope, text: Text, classes: list[D
             if isinstance(node, ast.ClassDef):
                 classes.append(made)
             else:
-                arguments = node.args
-                for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
-                    if one is not None:
-                        inner.names[one.arg] = UNSEEN
+                _bind_parameters(node.args, inner)
             _collect(node.body, inner, text, classes)
         elif isinstance(node, ast.Import):
             for alias in node.names:
@@ -246,7 +243,9 @@ def _collect(body: Iterable[ast.stmt], scope: Scope, text: Text, classes: list[D
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
                 if isinstance(target, ast.Name) and not isinstance(node, ast.AugAssign):
-                    if node.value is not None:
+                    if isinstance(node.value, ast.Lambda) and (isinstance(node, ast.AnnAssign) or len(node.targets) == 1):
+                        scope.bind(target.id, _lambda(target.id, node.value, node, scope, text))
+                    elif node.value is not None:
                         scope.bind(target.id, node.value)
                 else:
                     _bind_unseen(target, scope)
@@ -255,6 +254,21 @@ def _collect(body: Iterable[ast.stmt], scope: Scope, text: Text, classes: list[D
                 _bind_unseen(part, scope)
             for block in _blocks(node):
                 _collect(block, scope, text, classes)
+
+
+def _lambda(name: str, node: ast.Lambda, statement: ast.stmt, scope: Scope, text: Text) -> Definition:
+    """`name = lambda …` is as good as a function."""
+    inner = Scope(scope)
+    made = Definition(name, node, scope, inner, Segment(text, statement.lineno, statement.end_lineno or statement.lineno))
+    inner.owner = made.segment.owner = made
+    _bind_parameters(node.args, inner)
+    return made
+
+
+def _bind_parameters(arguments: ast.arguments, scope: Scope) -> None:
+    for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+        if one is not None:
+            scope.names[one.arg] = UNSEEN
 
 
 def _targets(node: ast.stmt) -> Iterator[ast.AST]:
@@ -283,7 +297,7 @@ def _bind_unseen(node: ast.AST, scope: Scope) -> None:
             scope.bind(name, UNSEEN)
 
 
-def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)
         if isinstance(block, list):
@@ -341,7 +355,7 @@ def check_depth(made: Definition) -> None:
             todo.extend((child, depth + 1) for child in ast.iter_child_nodes(one))
 
 
-def _flat(statement: ast.stmt, width: int) -> Iterator[ast.stmt | ast.expr]:
+def _flat(statement: ast.stmt | ast.Lambda, width: int) -> Iterator[ast.stmt | ast.expr]:
     """The statements and headers of blocks that are long enough for deep nesting: a level takes a character at least."""
     blocks = list(_blocks(statement))
     parts: Iterable[ast.stmt | ast.expr] = [statement]

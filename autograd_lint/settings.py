@@ -12,19 +12,20 @@ FUNCTION_BASES = frozenset(
     }
 )
 
-COPYING_DECORATORS = frozenset({"ensure_contiguous", "input_guard", "contiguous"})
+COPYING_DECORATORS = frozenset({"ensure_contiguous", "input_guard"})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`function_bases`: dotted names of classes to be taken for `torch.autograd.Function`.
 
-    `copying_decorators`: last names of decorators that may copy the tensors they pass on. The user's names come on top of ours.
+    `copying_decorators`: last names of decorators that may copy the tensors they pass on. Names given by the user replace ours.
     """
 
     function_bases: frozenset[str] = FUNCTION_BASES
     copying_decorators: frozenset[str] = COPYING_DECORATORS
 
     @classmethod
-    def extended(cls, function_bases: tuple[str, ...] = (), copying_decorators: tuple[str, ...] = ()) -> Settings:
-        return cls(FUNCTION_BASES | set(function_bases), COPYING_DECORATORS | set(copying_decorators))
+    def extended(cls, function_bases: tuple[str, ...] = (), copying_decorators: tuple[str, ...] | None = None) -> Settings:
+        copying = COPYING_DECORATORS if copying_decorators is None else frozenset(copying_decorators)
+        return cls(FUNCTION_BASES | set(function_bases), copying)

@@ -97,14 +97,18 @@ class Segment:
             raise SourceError(f"libcst cannot parse this: {error.message}", line, error.raw_column + 1) from error
 
     @cached_property
-    def definition(self) -> cst.ClassDef | cst.FunctionDef:
-        """The class or function that the segment consists of."""
+    def definition(self) -> cst.ClassDef | cst.FunctionDef | cst.Lambda:
+        """The class or function that the segment consists of, or the lambda that is assigned in it."""
         import libcst as cst
+
+        from autograd_lint.tree import descendants
 
         body: object = self.module.body[-1]
         if isinstance(body, cst.If):
             body = body.body.body[-1]
-        assert isinstance(body, (cst.ClassDef, cst.FunctionDef))
+        if isinstance(body, cst.SimpleStatementLine):
+            body = next(one for one in descendants(body) if isinstance(one, cst.Lambda))
+        assert isinstance(body, (cst.ClassDef, cst.FunctionDef, cst.Lambda))
         return body
 
     @cached_property

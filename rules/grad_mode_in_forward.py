@@ -16,7 +16,7 @@ def check(fn: Function) -> Iterator[Finding]:
             asked, where = story.code(read.node), read.place.method
             yield Finding(
                 read.node,
-                f"`{asked}` is always False in `{where}`, which runs without grad mode, so what depends on it always goes one way",
+                f"`{asked}` is always False in `{where}`, which runs without grad mode, so what depends on it goes one way",
                 (
                     *(Step(call, f"called from `{where}`") for call in read.place.calls),
                     Step(read.node, "grad mode is asked here"),

@@ -21,13 +21,14 @@ from autograd_lint.flow.values import (
     Relation,
     Value,
     bag,
+    beginning,
     boolean,
     element,
     one_element,
+    pour,
     sequence,
 )
 from autograd_lint.outline import Definition, Scope, check_depth
-from autograd_lint.source import SourceError
 from autograd_lint.tree import descendants, last_name, shape
 
 if TYPE_CHECKING:
@@ -122,10 +123,13 @@ def evaluated(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Argum
         if arg.star == "**":
             out.more = out.more or value.ref != NO_KEYWORDS.ref
         elif arg.star == "*":
-            if out.rest is None and value.parts is not None:
-                out.positional.extend(value.parts)
+            known, more = beginning(value) if value.is_container else ((), bag(run.unknown(arg, frame, value.deps)))
+            if out.rest is None:
+                out.positional.extend(known)
             else:
-                item = run.iterated(value, arg, frame)
+                more = pour(*filter(None, [more]), extra=known)
+            item = one_element(more) if more is not None else None
+            if item is not None:
                 out.rest = item if out.rest is None else out.rest | item
         elif arg.keyword is not None:
             out.keywords[arg.keyword.value] = value
@@ -181,6 +185,8 @@ def _tensor_method(run: Interpreter, owner: Value, name: str, node: cst.Call, gi
         return replace(owner, same=frozenset(replace(a, own=True) for a in owner.same))
     if name == "to" and node.args and all(_own_property(node, a) for a in node.args):
         return owner  # x.to(x.dtype)
+    if name == "type_as" and given.positional[:1] == [owner]:
+        return owner
     op = ops.method(name, _literals(node, given))
     if op is None:
         value = _opaque(run, node, given, env, frame)
@@ -312,24 +318,18 @@ def _container_method(
     elif name == "insert" and len(given.positional) == 2:
         added = given.positional[1:]
     elif name in ("extend", "update") and len(given.positional) == 1:
-        more = element(given.positional[0])
-        added = [more if more is not None else run.unknown(node, frame, given.deps())]
+        more = given.positional[0]
+        _change(owner, pour(owner, more if more.is_container else bag(run.unknown(node, frame, given.deps()))), env, frame)
+        return NOTHING
     elif name in ("pop", "popleft", "reverse", "sort", "remove", "clear"):
-        item = one_element(owner) or run.unknown(node, frame, owner.deps)
-        have = element(owner)
-        _change(owner, replace(bag(have), mixed=True) if have is not None else bag(run.unknown(node, frame)), env, frame)
-        return item
+        _change(owner, replace(pour(owner), mixed=True), env, frame)
+        return one_element(owner) or run.unknown(node, frame, owner.deps)
     elif name == "copy":
         return owner
     else:
         return _opaque(run, node, given, env, frame)
     exact = owner.parts is not None and name == "append" and not frame.breaks and len(owner.parts) < MAX_PARTS
-    have = element(owner)
-    if exact:
-        new = sequence((*(owner.parts or ()), *added))
-    else:
-        new = bag(*added, *([have] if have is not None else []))
-        new = replace(new, mixed=new.mixed or one_element(owner) != have)
+    new = sequence((*(owner.parts or ()), *added)) if exact else pour(owner, extra=tuple(added))
     _change(owner, new, env, frame)
     return NOTHING
 
@@ -430,8 +430,7 @@ def _map(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Fr
 def _filter(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
     if len(given.positional) != 2:
         return None
-    item = run.iterated(given.positional[1], node, frame)
-    return replace(bag(item), mixed=one_element(given.positional[1]) != item)
+    return pour(given.positional[1]) if given.positional[1].is_container else bag(run.unknown(node, frame, given.deps()))
 
 
 def _getattr(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -483,7 +482,8 @@ def _integer(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame
 
 
 def _sum(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
-    return run.derive(list(_tensors(given)), ops.Op(Relation.COPY), node, env, frame)
+    value = run.derive(list(_tensors(given)), ops.Op(Relation.COPY), node, env, frame)
+    return replace(value, reads=all_reads(given.positional[0])) if given.positional else value
 
 
 _BUILTINS: dict[str, _Builtin] = {
@@ -594,13 +594,12 @@ def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call |
     return value
 
 
-def _definition(run: Interpreter, made: Definition) -> cst.FunctionDef:
+def _definition(run: Interpreter, made: Definition) -> cst.FunctionDef | cst.Lambda:
     if made.segment not in run.segments:
         check_depth(made)
         run.segments.append(made.segment)
     definition = made.segment.definition
-    if not isinstance(definition, cst.FunctionDef):
-        raise SourceError(f"`{made.name}` is no function", made.segment.first)
+    assert not isinstance(definition, cst.ClassDef)
     return definition
 
 

@@ -21,7 +21,8 @@ class Atom:
     """One elementary test.
 
     `needs`: argument `key` needs a gradient. `lost`: a tensor derived from it says that it does, and may be wrong in saying no.
-    `none`: argument `key` is None, `missing`: another value is. `flag`: a test about flags that cannot be told apart by argument. `test`: any other. The keys of the last two are the interpreter's own.
+    `none`: argument `key` is None, `missing`: another value is. `flag`: a test about flags that cannot be told apart by argument.
+    `test`: any other. The keys of `missing`, `flag` and `test` are the interpreter's own.
     """
 
     kind: Kind

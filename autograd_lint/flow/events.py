@@ -54,7 +54,7 @@ class GradModeRead(Event):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeedsRead(Event):
-    """`ctx.needs_input_grad[index]` is read. A negative index is counted from the front, one that does not exist is as written."""
+    """`ctx.needs_input_grad[index]` is read. A negative index is counted from the front, one out of range is as written."""
 
     index: int
 

@@ -26,9 +26,11 @@ from autograd_lint.flow.values import (
     Relation,
     Value,
     bag,
+    beginning,
     boolean,
     element,
     one_element,
+    pour,
     sequence,
 )
 from autograd_lint.outline import UNSEEN, Definition, Scope, bases
@@ -55,8 +57,8 @@ class Expressions:
     """The state of one interpreter, and what expressions are in it.
 
     `inputs`: how many arguments `apply` takes, None where `*args` leaves it open; `required`: how many have no default;
-    `star_base`: the place of the first in `*args`. `entry`: the methods that torch calls, by the identity of their nodes. `used`: the reads of flags that something depends on, with
-    the depths of calls at which it does. `asked`: the flags that each test asks.
+    `star_base`: the place of the first in `*args`. `entry`: the methods that torch calls, by the identity of their nodes. `used`: the reads of
+    flags that something depends on, with the depths of calls at which it does. `asked`: the flags that each test asks.
     """
 
     table: ClassVar[dict[type[cst.CSTNode], _Ev]] = {}
@@ -142,7 +144,7 @@ class Expressions:
             changed = list(parts)
             changed[at] = value
             return sequence(changed)
-        return bag(value, *filter(None, [element(owner)]))
+        return pour(owner, extra=(value,))
 
     def _name_need(self, node: cst.CSTNode, name: str, value: Value, env: Env, frame: Frame, statement: cst.CSTNode) -> None:
         truth = value.truth
@@ -174,18 +176,18 @@ class Expressions:
         for i in range(count):
             if i == star:
                 first = value.first + i if value.first is not None else None
-                rest = (
-                    bag(*filter(None, [value.elem]), head=value.head[i:], first=first) if value.elem is not None else bag(whole)
-                )
-                out.append(replace(rest, mixed=value.mixed))
+                head, more = beginning(value)
+                rest = pour(*filter(None, [more]), head=head[i:])
+                out.append(replace(rest, first=first))
             else:
                 out.append(self.element_at(value, i if i < before else None))
         return out
 
     def element_at(self, container: Value, position: int | None) -> Value:
         """One element of a container of unknown length; of `*args` it is an argument of its own."""
-        if position is not None and position < len(container.head):
-            return container.head[position]
+        head = beginning(container)[0]
+        if position is not None and position < len(head):
+            return head[position]
         item = one_element(container) or NOTHING
         if position is not None and container.head and container.elem is not None and not container.mixed:
             item = container.elem
@@ -292,17 +294,20 @@ class Expressions:
 
     def _tuple(self, node: cst.Tuple | cst.List | cst.Set, env: Env, frame: Frame) -> Value:
         head: list[Value] = []
-        rest: list[Value] = []  # from the first star on whose length is not known
+        rest: list[Value] = []  # containers, from the first star on whose length is not known
         for item in node.elements:
             value = self.eval(item.value, env, frame)
-            known = rest or head
             if not isinstance(item, cst.StarredElement):
-                known.append(value)
-            elif value.parts is not None:
-                known.extend(value.parts)
+                value = sequence((value,))
+            elif not value.is_container:
+                value = bag(self.unknown(item, frame, value.deps))
+            if rest:
+                rest.append(value)
             else:
-                rest.append(self.iterated(value, item, frame))
-        return bag(*rest, head=tuple(head)) if rest else sequence(head)
+                known, more = beginning(value)
+                head.extend(known)
+                rest += [more] if more is not None else []
+        return pour(*rest, head=tuple(head)) if rest else sequence(head)
 
     def _dict(self, node: cst.Dict, env: Env, frame: Frame) -> Value:
         return self._any(node, env, frame)
@@ -310,7 +315,7 @@ class Expressions:
     def _if_exp(self, node: cst.IfExp, env: Env, frame: Frame) -> Value:
         test, reads = self.test(node.test, env, frame)
         then, other = self._branch(node.body, env.where(test), frame), self._branch(node.orelse, env.where(~test), frame)
-        if then is None or other is None or then.vars[RETURN].none != other.vars[RETURN].none:
+        if then is None or other is None or not alike(then.vars[RETURN], other.vars[RETURN]):
             self.use_flags(reads, frame)  # otherwise it only chooses between two of a kind
         return self._adopt(join_arms(node.test, test, then, other), env)
 
@@ -366,10 +371,8 @@ class Expressions:
                     return sequence(items.parts * times.const)
                 if items.parts and len(items.parts) == 1:
                     return bag(items.parts[0])
-        if left.is_container or right.is_container:
-            both = [v for v in (element(left), element(right)) if v is not None]
-            if isinstance(node.operator, cst.Add) and both:
-                return bag(*both)
+        if isinstance(node.operator, cst.Add) and (left.is_container or right.is_container):
+            return pour(left, right)
         if all(v.ref == INT or isinstance(v.const, int) for v in (left, right)):
             return self.integer(node, frame, left.deps | right.deps)
         return self.derive([left, right], ops.Op(Relation.COPY), node, env, frame)
@@ -455,9 +458,11 @@ class Expressions:
     def test(self, node: cst.BaseExpression, env: Env, frame: Frame) -> tuple[Condition, frozenset[cst.CSTNode]]:
         """When the test of a branch holds, and the flags it asks."""
         value = self.eval(node, env, frame)
-        if value.reads:
-            self.asked[node] = self.asked.get(node, frozenset()) | value.reads
-        return self.truth(value, node, env, frame), value.reads
+        truth = self.truth(value, node, env, frame)
+        if not value.reads or _covered(truth):
+            return truth, frozenset()
+        self.asked[node] = self.asked.get(node, frozenset()) | value.reads
+        return truth, value.reads
 
     def use_flags(self, reads: Iterable[cst.CSTNode], frame: Frame) -> None:
         """Something depends on these flags."""
@@ -611,7 +616,7 @@ class Expressions:
             if stop is None and owner.elem is not None:
                 first = owner.first + start if owner.first is not None else None
                 return replace(bag(owner.elem, head=owner.head[start:], first=first), mixed=owner.mixed)
-        return replace(bag(item), mixed=one_element(owner) != item)
+        return pour(owner)
 
     # -- derived tensors ------------------------------------------------------------------------------------------------------
 
@@ -687,6 +692,20 @@ def traced(value: Value, kind: HopKind, node: cst.CSTNode) -> Value:
     head = tuple(traced(p, kind, node) for p in value.head)
     elem = traced(value.elem, kind, node) if value.elem is not None else None
     return replace(value, same=same, shapes=shapes, head=head, elem=elem)
+
+
+def alike(a: Value, b: Value) -> bool:
+    """Is neither None, or false, or empty where the other is not?"""
+    mine, others = a.parts or (), b.parts or ()
+    return a.none == b.none and a.truth == b.truth and len(mine) == len(others) and all(map(alike, mine, others))
+
+
+def _covered(test: Condition) -> bool:
+    """Does it ask lost flags to no effect, as `ctx.needs_input_grad[0] or x.requires_grad` does?"""
+    lost = [a for a in test.atoms if a.kind == "lost"]
+    for a in lost:
+        test = test.assume(Atom("needs", a.key), True)
+    return bool(lost) and not any(a.kind == "lost" for a in test.atoms)
 
 
 def all_reads(value: Value) -> frozenset[cst.CSTNode]:

@@ -45,8 +45,8 @@ class Frame:
     """One function being run.
 
     `outer`: the states of the functions around it. `calls`: the calls that led here, `key`: the same as one number, `stack`: the
-    functions they are in. `exits`, `breaks`, `continues`, `raises`: the states it was left in. `idle`: above 0 where what is read decides
-    nothing, in assertions and exceptions. `guarded`: above 0 where an unbound name is caught.
+    functions they are in. `exits`, `breaks`, `continues`, `raises`: the states it was left in. `idle`: above 0 where what is read
+    decides nothing, in assertions and exceptions. `guarded`: above 0 where an unbound name is caught.
     """
 
     node: cst.CSTNode

@@ -18,9 +18,9 @@ from autograd_lint.flow.calls import call, grad_mode
 from autograd_lint.flow.conditions import TRUE, UNKNOWN, Condition
 from autograd_lint.flow.env import LASTING, RETURN, Env, join_arms, join_envs, narrowed
 from autograd_lint.flow.events import Return
-from autograd_lint.flow.expressions import EXPRESSIONS, Expressions, all_reads
+from autograd_lint.flow.expressions import EXPRESSIONS, MAX_PARTS, Expressions, alike, all_reads
 from autograd_lint.flow.frames import Closure, Frame
-from autograd_lint.flow.values import NONE, Value, bag, element
+from autograd_lint.flow.values import NONE, Value, pour, sequence
 from autograd_lint.tree import children, descendants, last_name
 
 MAX_ROUNDS = 8
@@ -72,8 +72,8 @@ class Interpreter(Expressions):
     def _aug_assign(self, node: cst.AugAssign, env: Env, frame: Frame) -> Env:
         old, new = self.eval(node.target, env, frame), self.eval(node.value, env, frame)
         if old.is_container:
-            both = [v for v in (element(old), element(new)) if v is not None]
-            value = bag(*both) if both else self.plain(node, frame, old.deps | new.deps)
+            exact = old.parts is not None and new.parts is not None and len(old.parts) + len(new.parts) <= MAX_PARTS
+            value = sequence((*(old.parts or ()), *(new.parts or ()))) if exact and not frame.breaks else pour(old, new)
             env.changed(old, value)
         elif any(a.origin.kind != "fresh" for a in old.same):
             value = Value(old.same, old.deps | new.deps)  # a tensor is changed in place
@@ -126,8 +126,12 @@ class Interpreter(Expressions):
         for target in targets:
             if isinstance(target, cst.Name):
                 env.vars.pop(target.value, None)
-            else:
-                self.eval(target, env, frame)
+                continue
+            if isinstance(target, cst.Subscript):
+                owner = self.eval(target.value, env, frame)
+                if owner.is_container:
+                    env.changed(owner, replace(pour(owner), mixed=True))
+            self.eval(target, env, frame)
         return env
 
     def _forget_names(self, node: cst.Global | cst.Nonlocal, env: Env, frame: Frame) -> Env:
@@ -149,6 +153,7 @@ class Interpreter(Expressions):
         rest: Env | None = env
         arm: cst.If | cst.Else | None = node
         arms: list[_Arm] = []
+        start = len(frame.exits)
         while rest is not None and isinstance(arm, cst.If):
             before = rest.path
             test, reads = self.test(arm.test, rest, frame)
@@ -164,8 +169,11 @@ class Interpreter(Expressions):
             if guard and rest is not None:  # the arm raises, and its test is not needed to tell gradients apart
                 rest.path = before
             arm = arm.orelse
+        exits = len(frame.exits)
         if isinstance(arm, cst.Else):
             rest = self.block(arm.body.body, rest, frame)
+        if len(arms) == 1 and rest is None and _same_results(frame.exits[start:exits], frame.exits[exits:]):
+            return arms[0].then
         for one in reversed(arms):  # inside out, as the tests are asked
             if one.reads and not one.only_chooses(rest) and not one.only_raises():
                 self.use_flags(one.reads, frame)
@@ -244,9 +252,11 @@ class Interpreter(Expressions):
         frame.raises.append([])
         done: Env | None = env
         middle: Env | None = before
-        for statement in node.body.body:
+        for i, statement in enumerate(node.body.body):
             done = self.block((statement,), done, frame)
-            middle = join_envs(middle, done.copy() if done is not None else None)
+            whole = i == len(node.body.body) - 1 and isinstance(statement, cst.SimpleStatementLine)
+            if not whole:  # when the last statement is done nothing is left that could raise
+                middle = join_envs(middle, done.copy() if done is not None else None)
         for raised in frame.raises.pop():
             middle = join_envs(middle, raised)
         frame.guarded -= _catches_unbound(node)
@@ -301,7 +311,7 @@ class _Arm:
         if self.then is None or other is None or self.jumps:
             return False
         mine, others = ({n for n, v in env.vars.items() if self.before.get(n) is not v} for env in (self.then, other))
-        return bool(mine) and mine == others and all(self.then.vars[n].none == other.vars[n].none for n in mine)
+        return bool(mine) and mine == others and all(alike(self.then.vars[n], other.vars[n]) for n in mine)
 
     def only_raises(self) -> bool:
         """Does it ask for nothing but grad mode, to refuse it?"""
@@ -309,6 +319,11 @@ class _Arm:
         last = body[-1] if body else None
         refuses = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise)
         return refuses and isinstance(self.node.test, cst.Call)
+
+
+def _same_results(mine: list[Env], others: list[Env]) -> bool:
+    """Does each arm return once, and neither None where the other does not?"""
+    return len(mine) == len(others) == 1 and alike(mine[0].vars[RETURN], others[0].vars[RETURN])
 
 
 def _next_round(head: Env, after: Env, entered: Condition, path: Condition) -> Env:

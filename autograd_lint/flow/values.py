@@ -105,8 +105,9 @@ class Value:
     """What is known of a value.
 
     `same`: the tensors it may be. `deps`: all it may be computed from. `shapes`: its elements, if it is a tuple or list, per
-    known length. `head`, `elem`: the first elements, and any further one, of a container of unknown length; `mixed`: which one that is
-    makes a difference; `first`: its elements are the arguments from this one on. `none`, `unbound`, `truth`: when it is None, not bound, true.
+    known length. `head`, `elem`: the first elements, and any further one, of a container of unknown length; `mixed`: which one
+    that is makes a difference; `first`: they are the arguments from this one on. `none`, `unbound`, `truth`: when it is None, not
+    bound, true.
     `const`: a literal. `ref`: a function, module or class that the interpreter knows. `reads`: the flags that it comes from.
     `gate`: the test that made it depend on whether a gradient is needed. `weight`: how many values are in it.
     """
@@ -326,6 +327,30 @@ def bag(*items: Value, head: tuple[Value, ...] = (), first: int | None = None) -
     if weight > MAX_WEIGHT:
         return Value(deps=deps)
     return Value(deps=deps, head=head, elem=elem, mixed=not _agree(items), first=first, weight=weight)
+
+
+def pour(*containers: Value, extra: tuple[Value, ...] = (), head: tuple[Value, ...] = ()) -> Value:
+    """A container of unknown length that holds what these hold, and more."""
+    items = [
+        p for v in containers for p in (*(p for s in v.shapes for p in s), *v.head, *((v.elem,) if v.elem is not None else ()))
+    ]
+    out = bag(*items, *extra, head=head)
+    return replace(out, mixed=True) if any(v.mixed for v in containers) else out
+
+
+def beginning(v: Value) -> tuple[tuple[Value, ...], Value | None]:
+    """The elements whose places are known, and the container of those that follow, None if there are none."""
+    if len(v.shapes) == 1:
+        return v.shapes[0], None
+    if v.shapes:
+        short = min(len(s) for s in v.shapes)
+        head = v.shapes[0][:short]
+        for s in v.shapes[1:]:
+            head = tuple(_either(x, y) for x, y in zip(head, s, strict=False))
+        return head, replace(bag(*(p for s in v.shapes for p in s[short:])), mixed=True)
+    if v.elem is None:
+        return (), None
+    return v.head, replace(v, head=(), same=frozenset(), none=FALSE, unbound=FALSE)
 
 
 def source(

@@ -23,8 +23,8 @@ from flow.concrete import COPY, IS, MAY_COPY, VIEW, Missing, Origin, Place, Prog
 
 from autograd_lint import engine, registry
 from autograd_lint.flow.conditions import Condition
-from autograd_lint.flow.values import Relation, Value, element
 from autograd_lint.flow.events import FlagRead, Return, Store, Use
+from autograd_lint.flow.values import Relation, Value, element
 from autograd_lint.model import Function
 from autograd_lint.settings import Settings
 
