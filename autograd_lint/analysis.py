@@ -18,6 +18,7 @@ from autograd_lint.flow.values import NOTHING, Alias, Hop, Relation, Value, bag,
 from autograd_lint.model import Function, Method, Param
 from autograd_lint.outline import Definition, check_depth
 from autograd_lint.settings import Settings
+from autograd_lint.source import SourceError
 from autograd_lint.tree import last_name
 
 Input = tuple[Param, Value]
@@ -28,14 +29,13 @@ def analyse(made: Definition, settings: Settings, mentions: frozenset[str] = fro
 
     `mentions`: words, one of which a long helper must be able to reach to be worth following; none: all are.
 
-    Raises SourceError where one of its methods cannot be parsed.
+    Raises SourceError where one of its methods cannot be parsed, or it takes too long.
     """
     analysis = _Analysis(made, settings, mentions)
     try:
         return analysis.run()
-    except ExhaustedError:  # of what was only half followed, nothing is said
-        analysis.function.events.clear()
-        return analysis.function
+    except ExhaustedError as error:  # of what was only half followed, nothing is said
+        raise SourceError(f"`{made.name}` takes too long to be followed", made.segment.first) from error
 
 
 class _Analysis:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # How deep helpers are followed, and after how many expressions no more are.
 MAX_DEPTH = 8
-MAX_STEPS = 100_000
+MAX_STEPS = 60_000
 
 # Helpers of so many lines are parsed even if they get no tensor: one may ask for grad mode.
 SHORT = 12

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 # How many expressions are evaluated before a Function is given up, and how many elements of a container are told apart.
-MAX_STEPS = 400_000
+MAX_STEPS = 200_000
 MAX_PARTS = 64
 
 
@@ -57,8 +57,9 @@ class Expressions:
     """The state of one interpreter, and what expressions are in it.
 
     `inputs`: how many arguments `apply` takes, None where `*args` leaves it open; `required`: how many have no default;
-    `star_base`: the place of the first in `*args`. `entry`: the methods that torch calls, by the identity of their nodes. `used`: the reads of
-    flags that something depends on, with the depths of calls at which it does. `asked`: the flags that each test asks.
+    `star_base`: the place of the first in `*args`. `entry`: the methods that torch calls, by the identity of their nodes.
+    `used`: the reads of flags that something depends on, with the depths of calls at which it does. `asked`: the flags that each
+    test asks.
     """
 
     table: ClassVar[dict[type[cst.CSTNode], _Ev]] = {}
