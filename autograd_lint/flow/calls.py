@@ -34,9 +34,8 @@ from autograd_lint.tree import descendants, last_name, shape
 if TYPE_CHECKING:
     from autograd_lint.flow.interp import Interpreter
 
-# How deep helpers are followed, and after how many expressions no more are.
+# How deep helpers are followed.
 MAX_DEPTH = 8
-MAX_STEPS = 60_000
 
 # Helpers of so many lines are parsed even if they get no tensor: one may ask for grad mode.
 SHORT = 12
@@ -550,7 +549,7 @@ def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call |
             scope = inner.inner if isinstance(inner, Definition) else scope
     else:
         return None
-    if len(frame.stack) >= MAX_DEPTH or id(body) in frame.stack or run.steps > MAX_STEPS:
+    if len(frame.stack) >= MAX_DEPTH or id(body) in frame.stack:
         return None
     grad = env.grad
     if isinstance(body, cst.FunctionDef):

@@ -19,6 +19,7 @@ from autograd_lint.flow.frames import CTX, INT, NEEDS, Closure, Frame
 from autograd_lint.flow.values import (
     NONE,
     NOTHING,
+    UNBOUND,
     Alias,
     Hop,
     HopKind,
@@ -256,7 +257,10 @@ class Expressions:
             value = outer.vars.get(name)
             if value is not None:
                 return replace(value, unbound=FALSE) if value.unbound is not FALSE else value
-        return self.named(frame.scope, name) or self.unknown(node, frame)
+        scope = frame.scope
+        if scope.of_function and name in scope.names and not isinstance(scope.names[name], (str, Definition)):
+            return self.use(node, name, UNBOUND, env, frame)  # a name of this function that nothing has bound so far
+        return self.named(scope, name) or self.unknown(node, frame)
 
     def use(self, node: cst.BaseExpression, name: str, value: Value, env: Env, frame: Frame) -> Value:
         """A name is used that may not be bound. Past this point it is, or an exception was raised."""
