@@ -196,18 +196,16 @@ def inspect_(paths: tuple[str, ...], output_format: str) -> None:
     """Print what was found out about each autograd Function."""
     from autograd_lint import inspection
     from autograd_lint.diagnostic import Failure
-    from autograd_lint.source import SourceError
 
     found, failures = files.collect(paths, Resolver(Options()))
     tables: list[inspection.FunctionTable] = []
     with runner.undisturbed():
         for path, source, config in runner.candidates_of(found, failures):
-            try:
-                tables += inspection.inspect(source, path, config.settings)
-            except SourceError as error:
-                failures.append(Failure(path, error.line, error.column, error.message))
-            except RecursionError:
-                failures.append(Failure(path, 1, 1, "nested too deeply to be followed"))
+            for one in inspection.inspect(source, path, config.settings):
+                if isinstance(one, Failure):
+                    failures.append(one)
+                else:
+                    tables.append(one)
     if output_format == "text":
         _write(inspection.render_text(tables))
     else:

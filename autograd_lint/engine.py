@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from autograd_lint.analysis import analyse
@@ -25,52 +25,49 @@ URL = "https://github.com/autograd-lint/autograd-lint/blob/main/rules/{page}"
 def check(source: bytes, path: str, rules: Sequence[Rule], settings: Settings) -> Report:
     """Lint the text of one file. What cannot be read becomes a failure of the report; nothing is raised."""
     report = Report(path)
-    try:
-        text = Text(decode(source))
-        functions = outline(text, settings).functions
-    except SourceError as error:
-        report.failures.append(Failure(path, error.line, error.column, error.message))
-        return report
     everything = any(not rule.mentions for rule in rules)
     mentions = frozenset() if everything else frozenset(word for rule in rules for word in rule.mentions)
     found: dict[tuple[str, Range], _Placed] = {}
-    for made in functions:
-        concerned = [rule for rule in rules if not rule.mentions or made.mentions(rule.mentions)]
-        if not concerned:
-            continue
-        try:
-            function = analyse(made, settings, mentions)
-        except SourceError as error:
-            report.failures.append(Failure(path, error.line, error.column, error.message))
-            continue
-        except RecursionError:
-            report.failures.append(Failure(path, made.segment.first, 1, f"`{made.name}` is nested too deeply to be followed"))
-            continue
-        except Exception as error:  # a bug of ours must not hide what the other files have
-            report.failures.append(Failure(path, made.segment.first, 1, f"`{made.name}` could not be followed: {_say(error)}"))
+    for one in follow(source, path, settings, mentions):
+        if isinstance(one, Failure):
+            report.failures.append(one)
             continue
         report.functions += 1
-        for rule in concerned:
+        for rule in rules:
             try:
-                for finding in rule.check(function):
-                    placed = _Placed(rule, function, finding, path)
+                for finding in rule.check(one):
+                    placed = _Placed(rule, one, finding, path)
                     found.setdefault((rule.code, placed.range), placed)
-            except Exception as error:
-                message = f"{rule.code} {rule.name} failed on `{made.name}`: {_say(error)}"
-                report.failures.append(Failure(path, made.segment.first, 1, message))
-    placed_in_order = sorted(found.values(), key=lambda p: (p.range, p.rule.code))
+            except Exception as error:  # a bug of ours must not hide what the other rules have
+                message = f"{rule.code} {rule.name} failed on `{one.name}`: {_say(error)}"
+                report.failures.append(Failure(path, one.line, 1, message))
     seen: Counter[str] = Counter()
-    for placed in placed_in_order:
+    for placed in sorted(found.values(), key=lambda p: (p.range, p.rule.code)):
         report.diagnostics.append(placed.diagnostic(path, seen))
     return report
 
 
-def functions(source: bytes, settings: Settings) -> list[Function]:
-    """The Functions of a file, followed through.
+def follow(source: bytes, path: str, settings: Settings, mentions: frozenset[str] = frozenset()) -> Iterator[Function | Failure]:
+    """The Functions of a file, each followed through, or why it could not be.
 
-    Raises SourceError.
+    `mentions`: words, one of which a Function must be able to reach to be worth following; none: all are.
     """
-    return [analyse(made, settings) for made in outline(Text(decode(source)), settings).functions]
+    try:
+        functions = outline(Text(decode(source)), settings).functions
+    except SourceError as error:
+        yield Failure(path, error.line, error.column, error.message)
+        return
+    for made in functions:
+        if mentions and not made.mentions(mentions):
+            continue
+        try:
+            yield analyse(made, settings, mentions)
+        except SourceError as error:
+            yield Failure(path, error.line, error.column, error.message)
+        except RecursionError:
+            yield Failure(path, made.segment.first, 1, f"`{made.name}` is nested too deeply to be followed")
+        except Exception as error:  # nor what the other Functions have
+            yield Failure(path, made.segment.first, 1, f"`{made.name}` could not be followed: {_say(error)}")
 
 
 def _say(error: Exception) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 from autograd_lint import engine, story
+from autograd_lint.diagnostic import Failure
 from autograd_lint.flow.events import FlagRead, NeedsRead, Return, Save, Store
 from autograd_lint.flow.values import Alias, Value
 from autograd_lint.model import Function, Param
@@ -41,9 +42,10 @@ class FunctionTable:
     arguments: tuple[ArgumentRow, ...]
 
 
-def inspect(source: bytes, path: str, settings: Settings) -> list[FunctionTable]:
-    """Raises SourceError."""
-    return [_table(fn, path) for fn in engine.functions(source, settings)]
+def inspect(source: bytes, path: str, settings: Settings) -> Iterator[FunctionTable | Failure]:
+    """The table of each Function of a file, or why there is none."""
+    for one in engine.follow(source, path, settings):
+        yield one if isinstance(one, Failure) else _table(one, path)
 
 
 def to_json(tables: Iterable[FunctionTable]) -> list[dict[str, object]]:

@@ -14,7 +14,7 @@ import textwrap
 import pytest
 
 from autograd_lint import engine, registry
-from autograd_lint.diagnostic import Report
+from autograd_lint.diagnostic import Failure, Report
 from autograd_lint.flow.events import FlagRead
 from autograd_lint.flow.values import Alias, Relation
 from autograd_lint.model import Function
@@ -30,7 +30,9 @@ WORDS = {
 
 
 def functions(source: str) -> list[Function]:
-    return engine.functions(textwrap.dedent(source).encode(), Settings())
+    followed = list(engine.follow(textwrap.dedent(source).encode(), "f.py", Settings()))
+    assert not any(isinstance(one, Failure) for one in followed)
+    return [one for one in followed if isinstance(one, Function)]
 
 
 def said(alias: Alias) -> str:

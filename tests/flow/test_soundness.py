@@ -44,7 +44,8 @@ ALLOWED = {
 
 
 def follow(source: str) -> Function:
-    (function,) = engine.functions(source.encode(), SETTINGS)
+    (function,) = engine.follow(source.encode(), "f.py", SETTINGS)
+    assert isinstance(function, Function)
     return function
 
 
