@@ -206,7 +206,7 @@ def _toml(data: bytes, where: str) -> Any:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
-        import tomli as tomllib
+        import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
     try:
         return tomllib.loads(data.decode())

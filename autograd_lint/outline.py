@@ -84,8 +84,8 @@ class Definition:
     @cached_property
     def reach(self) -> tuple[Definition, ...]:
         """This and all that it names in its file, directly or not: more than can run when it does."""
-        seen = {id(self): self}
-        todo = [self]
+        seen: dict[int, Definition] = {id(self): self}
+        todo: list[Definition] = [self]
         while todo:
             for found in todo.pop()._named:
                 if isinstance(found, Definition) and id(found) not in seen:

@@ -104,7 +104,7 @@ class Tensor:
     __mul__ = __add__
 
     def __iadd__(self, other: object) -> Tensor:
-        self + other
+        _ = self + other
         return self
 
     def __neg__(self) -> Tensor:
