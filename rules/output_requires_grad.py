@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from autograd_lint.api import Alias, Creation, Finding, FlagWrite, Function, Relation, Return, Step, Value, rule, story
 
@@ -21,21 +22,29 @@ def check(fn: Function) -> Iterator[Finding]:
 def _report(fn: Function, event: Creation | FlagWrite, made: Value, flag: Value) -> Iterator[Finding]:
     if event.place.grad_enabled or flag.const is False:
         return
-    origins = {a.origin for a in made.aliases() if a.origin.kind == "fresh"} - fn.differentiated
+    flagged = [a for a in made.aliases() if a.origin.kind == "fresh" and a.origin not in fn.differentiated]
+    itself = {replace(a, own=own) for a in flagged for own in (False, True)}
     for back, alias in _returned(fn):
-        if alias.origin in origins:
-            does = (
-                "has no effect, since `apply` decides whether an output requires grad"
-                if alias.relation is Relation.IS
-                else "leaks through the view that is returned: under no_grad or with frozen inputs the output requires grad"
-            )
-            yield Finding(
-                event.node,
-                f"`requires_grad` on a tensor that `forward` returns {does}",
-                (Step(event.node, "created here"), *story.way(alias), Step(back.node, "returned here")),
-                "leave out `requires_grad`",
-            )
-            return
+        if alias.origin not in {a.origin for a in flagged}:
+            continue
+        does = (
+            "has no effect, since `apply` decides whether an output requires grad"
+            if alias in itself
+            else "leaks through the view that is returned: under no_grad or with frozen inputs the output requires grad"
+        )
+        yield Finding(
+            event.node,
+            f"`requires_grad` on a tensor that `forward` returns {does}",
+            (*_way(event, alias), Step(back.node, "returned here")),
+            "leave out `requires_grad`",
+        )
+        return
+
+
+def _way(event: Creation | FlagWrite, alias: Alias) -> tuple[Step, ...]:
+    """A tensor is created with its flag and then derived from, or derived and then given a flag."""
+    here, way = Step(event.node, "set here"), story.way(alias)
+    return (here, *way) if isinstance(event, Creation) else (*way, here)
 
 
 def _returned(fn: Function) -> Iterator[tuple[Return, Alias]]:
