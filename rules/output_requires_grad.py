@@ -19,13 +19,14 @@ def check(fn: Function) -> Iterator[Finding]:
         yield from _report(fn, write, write.tensor, write.flag)
 
 
-def _report(fn: Function, event: Creation | FlagWrite, made: Value, flag: Value) -> Iterator[Finding]:
+def _report(fn: Function, event: Creation | FlagWrite, tensor: Value, flag: Value) -> Iterator[Finding]:
     if event.place.grad_enabled or flag.const is False:
         return
-    flagged = [a for a in made.aliases() if a.origin.kind == "fresh" and a.origin not in fn.differentiated]
+    flagged = [a for a in tensor.aliases() if a.origin.kind == "fresh" and a.origin not in fn.differentiated]
     itself = {replace(a, own=own) for a in flagged for own in (False, True)}
     for back, alias in _returned(fn):
-        if alias.origin not in {a.origin for a in flagged}:
+        made = next((a for a in flagged if a.origin == alias.origin), None)
+        if made is None:
             continue
         does = (
             "has no effect, since `apply` decides whether an output requires grad"
@@ -35,16 +36,18 @@ def _report(fn: Function, event: Creation | FlagWrite, made: Value, flag: Value)
         yield Finding(
             event.node,
             f"`requires_grad` on a tensor that `forward` returns {does}",
-            (*_way(event, alias), Step(back.node, "returned here")),
+            (*_way(event, made, alias), Step(back.node, "returned here")),
             "leave out `requires_grad`",
         )
         return
 
 
-def _way(event: Creation | FlagWrite, alias: Alias) -> tuple[Step, ...]:
-    """A tensor is created with its flag and then derived from, or derived and then given a flag."""
-    here, way = Step(event.node, "set here"), story.way(alias)
-    return (here, *way) if isinstance(event, Creation) else (*way, here)
+def _way(event: Creation | FlagWrite, made: Alias, returned: Alias) -> Iterator[Step]:
+    """What was done to the tensor until its flag was set, and what after that."""
+    before = [] if isinstance(event, Creation) else story.way(made)
+    yield from before
+    yield Step(event.node, "set here")
+    yield from (step for step in story.way(returned) if step.node not in {s.node for s in before})
 
 
 def _returned(fn: Function) -> Iterator[tuple[Return, Alias]]:
