@@ -115,10 +115,7 @@ def call(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Value:
 def evaluated(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Arguments:
     out = Arguments()
     for arg in node.args:
-        copied = arg.keyword is not None and arg.keyword.value == "requires_grad"
-        frame.idle += copied
         value = run.eval(arg.value, env, frame)
-        frame.idle -= copied
         if arg.star == "**":
             out.more = out.more or value.ref != NO_KEYWORDS.ref
         elif arg.star == "*":
@@ -531,58 +528,19 @@ def _inlined(run: Interpreter, function: Value, given: Arguments, node: cst.Call
 
 def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call | None, env: Env, frame: Frame) -> Value | None:
     """Run a function of the file on these arguments, decorators included; None where that cannot be seen through."""
-    target = function.ref
-    if isinstance(target, Definition) and target.is_class:
+    inner = _entered(run, function, given, node, env, frame)
+    if inner is None:
         return None
-    if isinstance(target, Definition):
-        if target.segment not in run.segments and not _worth_parsing(run, target, given):
-            return None
-        body: cst.FunctionDef | cst.Lambda = _definition(run, target)
-        scope, segment = target.inner, target.segment
-        outer: tuple[Env, ...] = ()
-    elif isinstance(target, Closure):
-        body = target.node
-        scope, segment = target.frame.scope, target.frame.segment
-        outer = (*target.frame.outer, env if target.frame is frame else target.env)
-        if isinstance(body, cst.FunctionDef):
-            inner = scope.names.get(body.name.value)
-            scope = inner.inner if isinstance(inner, Definition) else scope
-    else:
-        return None
-    if len(frame.stack) >= MAX_DEPTH or id(body) in frame.stack:
-        return None
-    grad = env.grad
-    if isinstance(body, cst.FunctionDef):
-        if target.suspends if isinstance(target, Definition) else _suspends(run, body):
-            return None
-        names = _decorator_names(body)
-        if id(body) not in run.entry and not names <= TRANSPARENT:
-            return None
-        for decorator in reversed(body.decorators):
-            if last_name(decorator.decorator) in GRAD_MODES:
-                mode = grad_mode(run.eval(decorator.decorator, Env({}), frame))
-                grad = grad if mode is None else mode
-    calls = frame.calls if node is None or id(body) in run.entry else (*frame.calls, node)
-    inner_frame = Frame(
-        body,
-        scope,
-        segment,
-        frame.method,
-        outer,
-        calls,
-        (*frame.stack, id(body)),
-        run.key(("call", frame.key, id(node))) if node is not None else frame.key,
-        idle=frame.idle,
-        guarded=frame.guarded,
-    )
-    state = Env(env.ctx(), env.path, grad, env.owned)
-    if not _bind(run, body.params, given, node, state, inner_frame):
+    body = inner.node
+    assert isinstance(body, (cst.FunctionDef, cst.Lambda))
+    state = Env(env.ctx(), env.path, _grad_inside(run, body, env, frame), env.owned)
+    if not _bind(run, body.params, given, node, state, inner):
         return None
     if isinstance(body, cst.Lambda):
-        value = run.eval(body.body, state, inner_frame)
+        value = run.eval(body.body, state, inner)
         out: Env | None = None if state.dead else state
     else:
-        out = run.run(body.body, state, inner_frame)
+        out = run.run(body.body, state, inner)
         value = out.vars[RETURN] if out is not None else NOTHING
     if out is None:
         env.path = FALSE
@@ -591,6 +549,51 @@ def inline(run: Interpreter, function: Value, given: Arguments, node: cst.Call |
     env.path = out.path
     env.own_flag(out.owned - env.owned)
     return value
+
+
+def _entered(run: Interpreter, function: Value, given: Arguments, node: cst.Call | None, env: Env, frame: Frame) -> Frame | None:
+    """The frame to run a function in, None if it cannot be followed."""
+    target = function.ref
+    outer: tuple[Env, ...] = ()
+    if isinstance(target, Definition):
+        if target.is_class or (target.segment not in run.segments and not _worth_parsing(run, target, given)):
+            return None
+        body, scope, segment, suspends = _definition(run, target), target.inner, target.segment, target.suspends
+    elif isinstance(target, Closure):
+        body, segment = target.node, target.frame.segment
+        known = target.frame.scope.names.get(body.name.value) if isinstance(body, cst.FunctionDef) else None
+        scope = known.inner if isinstance(known, Definition) else target.frame.scope
+        outer = (*target.frame.outer, env if target.frame is frame else target.env)
+        suspends = _suspends(run, body)
+    else:
+        return None
+    entry = id(body) in run.entry
+    if suspends or len(frame.stack) >= MAX_DEPTH or id(body) in frame.stack:
+        return None
+    if not entry and not _decorator_names(body) <= TRANSPARENT:
+        return None
+    return Frame(
+        body,
+        scope,
+        segment,
+        frame.method,
+        outer=outer,
+        calls=frame.calls if node is None or entry else (*frame.calls, node),
+        stack=(*frame.stack, id(body)),
+        key=run.key(("call", frame.key, id(node))) if node is not None else frame.key,
+        idle=frame.idle,
+        guarded=frame.guarded,
+    )
+
+
+def _grad_inside(run: Interpreter, body: cst.FunctionDef | cst.Lambda, env: Env, frame: Frame) -> bool:
+    """Is grad mode on in a function that is called here? Its decorators may say so."""
+    grad = env.grad
+    for decorator in reversed(body.decorators) if isinstance(body, cst.FunctionDef) else ():
+        if last_name(decorator.decorator) in GRAD_MODES:
+            mode = grad_mode(run.eval(decorator.decorator, Env({}), frame))
+            grad = grad if mode is None else mode
+    return grad
 
 
 def _definition(run: Interpreter, made: Definition) -> cst.FunctionDef | cst.Lambda:
@@ -631,13 +634,13 @@ def _matters(value: Value) -> bool:
     return item is not None and _matters(item)
 
 
-def _suspends(run: Interpreter, node: cst.FunctionDef) -> bool:
-    """Is a nested function a generator or a coroutine?"""
-    if node.asynchronous is not None:
-        return True
+def _suspends(run: Interpreter, node: cst.FunctionDef | cst.Lambda) -> bool:
+    """Is a nested function a generator or a coroutine, whose body does not run when it is called?"""
     known = run.generators.get(id(node))
     if known is None:
-        known = run.generators[id(node)] = any(isinstance(one, cst.Yield) for one in descendants(node.body, into=False))
+        suspends = isinstance(node, cst.FunctionDef) and node.asynchronous is not None
+        inside = descendants(node.body, into=False)
+        known = run.generators[id(node)] = suspends or any(isinstance(one, cst.Yield) for one in inside)
     return known
 
 
