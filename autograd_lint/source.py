@@ -150,7 +150,7 @@ class Segment:
             return place, ""
         header, node = best
         if isinstance(node, cst.BaseCompoundStatement):
-            body = self.range(node.body)
+            body = self.range(node.cases[0] if isinstance(node, cst.Match) else node.body)
             if body is not None:
                 header = Range(header.start, max(place.end, Position(body.start.line, 1)))
         last = header.end.line - (header.end.column == 1)

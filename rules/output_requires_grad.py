@@ -22,7 +22,8 @@ def check(fn: Function) -> Iterator[Finding]:
 def _report(fn: Function, event: Creation | FlagWrite, tensor: Value, flag: Value) -> Iterator[Finding]:
     if event.place.grad_enabled or flag.const is False:
         return
-    flagged = [a for a in tensor.aliases() if a.origin.kind == "fresh" and a.origin not in fn.differentiated]
+    unset = {a.origin for write in fn.of(FlagWrite, "forward") if write.flag.const is False for a in write.tensor.aliases()}
+    flagged = [a for a in tensor.aliases() if a.origin.kind == "fresh" and a.origin not in fn.differentiated | unset]
     itself = {replace(a, own=own) for a in flagged for own in (False, True)}
     for back, alias in _returned(fn):
         made = next((a for a in flagged if a.origin == alias.origin), None)

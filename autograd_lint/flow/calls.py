@@ -12,7 +12,7 @@ from autograd_lint.flow import ops
 from autograd_lint.flow.conditions import FALSE, TRUE, UNKNOWN, Condition
 from autograd_lint.flow.env import ASKING, RETURN, SAVED, Env, slot
 from autograd_lint.flow.events import Creation, GradModeRead, Save
-from autograd_lint.flow.expressions import MAX_PARTS, all_reads, member, traced
+from autograd_lint.flow.expressions import MAX_PARTS, all_reads, member, traced, without
 from autograd_lint.flow.frames import CTX, Closure, Frame, Marker
 from autograd_lint.flow.values import (
     NOTHING,
@@ -24,6 +24,7 @@ from autograd_lint.flow.values import (
     beginning,
     boolean,
     element,
+    merge,
     one_element,
     pour,
     sequence,
@@ -99,6 +100,9 @@ def call(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Value:
             return _inlined(run, Value(ref=found), given, node, env, frame)
         given = evaluated(run, node, env, frame)
         if owner.ref == CTX.ref:
+            kept = env.vars.get(slot(name))
+            if kept is not None and isinstance(kept.ref, (Closure, Definition)):
+                return _inlined(run, kept, given, node, env, frame)
             return _ctx_method(run, name, node, given, env, frame)
         if owner.is_container:
             return _container_method(run, owner, name, node, given, env, frame)
@@ -139,6 +143,7 @@ def evaluated(run: Interpreter, node: cst.Call, env: Env, frame: Frame) -> Argum
 def _opaque(run: Interpreter, node: cst.CSTNode, given: Arguments, env: Env, frame: Frame) -> Value:
     """A call that cannot be seen through. If it is given ctx, it may read and set anything on it."""
     inert = isinstance(node, cst.Call) and last_name(node.func) in INERT
+    run.effects += not inert
     for keyword, value in (*((None, v) for v in given.positional), *given.keywords.items(), (None, given.rest or NOTHING)):
         if keyword != "requires_grad" and not inert:
             run.use_flags(all_reads(value), frame)
@@ -187,6 +192,7 @@ def _tensor_method(run: Interpreter, owner: Value, name: str, node: cst.Call, gi
     if op is None:
         value = _opaque(run, node, given, env, frame)
         return replace(value, reads=owner.reads) if owner.reads else value
+    run.effects += ops.in_place(name)
     if name in ("size", "dim", "numel", "stride", "nelement", "ndimension"):
         return run.integer(node, frame, owner.deps)
     operands = [owner, *_tensors(given)] if op.relation is Relation.COPY and op.kind is not ops.Kind.PLAIN else [owner]
@@ -204,6 +210,8 @@ def _own_property(node: cst.Call, arg: cst.Arg) -> bool:
 def _tensors(given: Arguments) -> Iterable[Value]:
     """The operands among the arguments, also those in a list."""
     for value in given.values():
+        if value is given.keywords.get("requires_grad"):
+            continue
         yield value
         item = element(value)
         if item is not None:
@@ -290,6 +298,7 @@ def _applies(node: cst.CSTNode) -> bool:
 
 
 def _ctx_method(run: Interpreter, name: str, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value:
+    run.effects += 1
     if name == "save_for_backward":
         exact = given.rest is None
         values = tuple(traced(v, "save", node) for v in given.positional)
@@ -312,11 +321,27 @@ def _container_method(
     if name in ("append", "add") and len(given.positional) == 1:
         added = given.positional[:1]
     elif name == "insert" and len(given.positional) == 2:
+        at, parts = given.positional[0].const, owner.parts
+        if parts is not None and isinstance(at, int) and not frame.breaks and len(parts) < MAX_PARTS:
+            longer = list(parts)
+            longer.insert(at, given.positional[1])
+            _change(owner, sequence(longer), env, frame)
+            return NOTHING
         added = given.positional[1:]
     elif name in ("extend", "update") and len(given.positional) == 1:
         more = given.positional[0]
         _change(owner, pour(owner, more if more.is_container else bag(run.unknown(node, frame, given.deps()))), env, frame)
         return NOTHING
+    elif (
+        name == "pop"
+        and owner.parts
+        and not frame.breaks
+        and (not given.positional or isinstance(given.positional[0].const, int))
+    ):
+        place = given.positional[0].const if given.positional else -1
+        assert isinstance(place, int)
+        _change(owner, without(owner, place), env, frame)
+        return owner.parts[place] if -len(owner.parts) <= place < len(owner.parts) else run.unknown(node, frame)
     elif name in ("pop", "popleft", "reverse", "sort", "remove", "clear"):
         _change(owner, replace(pour(owner), mixed=True), env, frame)
         return one_element(owner) or run.unknown(node, frame, owner.deps)
@@ -404,7 +429,8 @@ def _enumerate(run: Interpreter, node: cst.Call, given: Arguments, env: Env, fra
 
 
 def _range(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
-    return bag(run.integer(node, frame, given.deps()))
+    reads: frozenset[cst.CSTNode] = frozenset().union(*(v.reads for v in given.values()))
+    return replace(bag(run.integer(node, frame, given.deps())), reads=reads)
 
 
 def _map(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -435,9 +461,8 @@ def _getattr(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame
     owner, name = given.positional[0], given.positional[1].const
     if owner.ref == CTX.ref:
         value = env.vars.get(slot(name), run.unknown(node, frame))
-        if len(given.positional) < 3:
-            return replace(value, unbound=FALSE)
-        return replace(value, unbound=FALSE) | given.positional[2] if value.unbound is not FALSE else value
+        bound, missing = replace(value, unbound=FALSE), value.unbound
+        return merge(bound, ~missing, given.positional[2], missing, TRUE) if len(given.positional) > 2 else bound
     if name != "requires_grad":
         return None
     flag = run.read_flag(node, owner, env, frame)
@@ -470,7 +495,14 @@ def _isinstance(run: Interpreter, node: cst.Call, given: Arguments, env: Env, fr
 
 
 def _plain(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
-    return run.plain(node, frame, given.deps())
+    reads: frozenset[cst.CSTNode] = frozenset().union(*map(all_reads, given.values()))
+    return replace(run.plain(node, frame, given.deps()), reads=reads)
+
+
+def _dict(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
+    if given.positional or given.rest is not None or given.more:
+        return _plain(run, node, given, env, frame)
+    return run.table_of(given.keywords.items(), node, frame)
 
 
 def _integer(run: Interpreter, node: cst.Call, given: Arguments, env: Env, frame: Frame) -> Value | None:
@@ -502,7 +534,10 @@ _BUILTINS: dict[str, _Builtin] = {
     "hasattr": _hasattr,
     "float": _plain,
     "int": _integer,
-    "dict": _plain,
+    "dict": _dict,
+    "str": _plain,
+    "repr": _plain,
+    "format": _plain,
     "set": _list,
     "type": _plain,
     "sum": _sum,
@@ -582,7 +617,7 @@ def _entered(run: Interpreter, function: Value, given: Arguments, node: cst.Call
         stack=(*frame.stack, id(body)),
         key=run.key(("call", frame.key, id(node))) if node is not None else frame.key,
         idle=frame.idle,
-        guarded=frame.guarded,
+        guarded=[*frame.guarded],
     )
 
 
@@ -681,7 +716,9 @@ def _bind(run: Interpreter, params: cst.Parameters, given: Arguments, node: cst.
             return False
         state.vars[param.name.value] = value_or_none
     if params.star_kwarg is not None:
-        state.vars[params.star_kwarg.name.value] = run.plain(at, frame) if keywords or given.more else NO_KEYWORDS
+        reads: frozenset[cst.CSTNode] = frozenset().union(*map(all_reads, keywords.values()))
+        rest = replace(run.plain(at, frame), reads=reads) if keywords or given.more else NO_KEYWORDS
+        state.vars[params.star_kwarg.name.value] = rest
     elif keywords:
         return False
     return True

@@ -5,7 +5,7 @@ What happens on the way (a flag is read, a tensor is saved) is recorded as an ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
@@ -25,6 +25,7 @@ from autograd_lint.flow.values import (
     HopKind,
     Origin,
     Relation,
+    Table,
     Value,
     bag,
     beginning,
@@ -60,7 +61,7 @@ class Expressions:
     `inputs`: how many arguments `apply` takes, None where `*args` leaves it open; `required`: how many have no default;
     `star_base`: the place of the first in `*args`. `entry`: the methods that torch calls, by the identity of their nodes.
     `used`: the reads of flags that something depends on, with the depths of calls at which it does. `asked`: the flags that each
-    test asks.
+    test asks. `effects`: counts what may have one beyond the names it binds.
     """
 
     table: ClassVar[dict[type[cst.CSTNode], _Ev]] = {}
@@ -82,6 +83,7 @@ class Expressions:
         self._keys: dict[object, int] = {}
         self.generators: dict[int, bool] = {}
         self.required: int | None = None
+        self.effects = 0
         self.star_base: int | None = None
 
     # -- identities -----------------------------------------------------------------------------------------------------------
@@ -129,19 +131,21 @@ class Expressions:
             if owner.ref == CTX.ref:
                 stored = traced(value, "store", statement)
                 env.vars[slot(name)] = stored
+                self.effects += 1
                 self.events.append(Store(statement, self.place(frame, env), name, value))
                 self._name_need(target, name, value, env, frame, statement)
             elif name == "requires_grad":
                 self.write_flag(statement, owner, value, env, frame)
         elif isinstance(target, cst.Subscript):
             owner = self.eval(target.value, env, frame)
+            self.effects += not owner.is_container
             for index in target.slice:
                 self._slice(index.slice, env, frame)
             if owner.is_container:
                 env.changed(owner, self._with_item(owner, target, value))
 
     def _with_item(self, owner: Value, target: cst.Subscript, value: Value) -> Value:
-        parts, at = owner.parts, _integer(target)
+        parts, at = owner.parts, integer_index(target)
         if parts is not None and at is not None and -len(parts) <= at < len(parts):
             changed = list(parts)
             changed[at] = value
@@ -214,6 +218,7 @@ class Expressions:
         """`tensor.requires_grad` is set."""
         self.events.append(FlagWrite(node, self.place(frame, env), tensor, flag))
         self.use_flags(flag.reads, frame)
+        self.effects += 1
         env.own_flag(tensor.same)
 
     # -- expressions ----------------------------------------------------------------------------------------------------------
@@ -264,7 +269,8 @@ class Expressions:
 
     def use(self, node: cst.BaseExpression, name: str, value: Value, env: Env, frame: Frame) -> Value:
         """A name is used that may not be bound. Past this point it is, or an exception was raised."""
-        if not frame.guarded:
+        error = "AttributeError" if isinstance(node, cst.Attribute) else "UnboundLocalError"
+        if not any(error in caught for caught in frame.guarded):
             self.events.append(Use(node, self.place(frame, env), name, value))
         bound = replace(value, unbound=FALSE)
         env.vars[slot(name) if isinstance(node, cst.Attribute) else name] = bound
@@ -315,7 +321,19 @@ class Expressions:
         return pour(*rest, head=tuple(head)) if rest else sequence(head)
 
     def _dict(self, node: cst.Dict, env: Env, frame: Frame) -> Value:
-        return self._any(node, env, frame)
+        items: list[tuple[Hashable, Value]] = []
+        for item in node.elements:
+            key = self.eval(item.key, env, frame).const if isinstance(item, cst.DictElement) else None
+            value = self.eval(item.value, env, frame)
+            if key is None:
+                return self._any(node, env, frame)
+            items.append((key, value))
+        return self.table_of(items, node, frame)
+
+    def table_of(self, items: Iterable[tuple[Hashable, Value]], node: cst.CSTNode, frame: Frame) -> Value:
+        """A dict display, or a call of `dict`."""
+        known = tuple((key, v) for key, v in items if not v.same and not v.is_container)
+        return replace(self.plain(node, frame), ref=Table(known))
 
     def _if_exp(self, node: cst.IfExp, env: Env, frame: Frame) -> Value:
         test, reads = self.test(node.test, env, frame)
@@ -342,14 +360,15 @@ class Expressions:
         left = self.eval(node.left, env, frame)
         test = self.truth(left, node.left, env, frame)
         go_on = test if isinstance(node.operator, cst.And) else ~test
-        if left.reads and any(isinstance(one, cst.Call) for one in descendants(node.right)):
-            self.use_flags(left.reads, frame)
         out: Env | None = None
         if (stop := env.where(~go_on)) is not None:
             stop.vars[RETURN] = replace(left, truth=FALSE if isinstance(node.operator, cst.And) else TRUE)
             out = stop
         if (on := env.where(go_on)) is not None:
+            effects = self.effects
             right = self.eval(node.right, on, frame)
+            if self.effects > effects:
+                self.use_flags(left.reads, frame)
             on.vars[RETURN] = replace(right, truth=self.truth(right, node.right, on, frame))
             out = join_envs(out, on)
         return self._adopt(out, env)
@@ -379,7 +398,7 @@ class Expressions:
         if isinstance(node.operator, cst.Add) and (left.is_container or right.is_container):
             return pour(left, right)
         if all(v.ref == INT or isinstance(v.const, int) for v in (left, right)):
-            return self.integer(node, frame, left.deps | right.deps)
+            return replace(self.integer(node, frame, left.deps | right.deps), reads=left.reads | right.reads)
         return self.derive([left, right], ops.Op(Relation.COPY), node, env, frame)
 
     def _comparison(self, node: cst.Comparison, env: Env, frame: Frame) -> Value:
@@ -563,6 +582,11 @@ class Expressions:
     def _subscript(self, node: cst.Subscript, env: Env, frame: Frame) -> Value:
         owner = self.eval(node.value, env, frame)
         indices = [self._slice(part.slice, env, frame) for part in node.slice]
+        for index in indices:
+            self.use_flags(index.reads, frame)  # it selects
+        if isinstance(owner.ref, Table) and len(indices) == 1:
+            known = [value for key, value in owner.ref.items if key == indices[0].const]
+            return known[0] if known else self.unknown(node, frame, owner.deps)
         number = indices[0].const if len(indices) == 1 else None
         at = number if isinstance(number, int) and not isinstance(number, bool) else None
         if owner.ref is NEEDS and at is not None:
@@ -631,14 +655,15 @@ class Expressions:
         """What an operation returns of its operands."""
         operands = list(operands)
         deps: frozenset[Origin] = frozenset().union(*(v.deps for v in operands))
+        reads: frozenset[cst.CSTNode] = frozenset().union(*(v.reads for v in operands))
         if op.kind is ops.Kind.PLAIN:
-            return self.plain(node, frame, deps)
+            return replace(self.plain(node, frame, deps), reads=reads)
         if env.grad:
             self.differentiated.update(a.origin for v in operands for a in v.same)
         site = self.site(node, frame)
         if op.kind is ops.Kind.FRESH:
             made = Origin("fresh", site)
-            return Value(frozenset({Alias(made, site=site, own=env.grad)}), deps)
+            return Value(frozenset({Alias(made, site=site, own=env.grad)}), deps, reads=reads)
         out: dict[Alias, None] = {}
         for operand in operands:
             for a in operand.aliases():
@@ -652,7 +677,7 @@ class Expressions:
                     out.setdefault(Alias(a.origin, max(a.relation, op.relation), site, own, env.path, hop))
         if not out:
             out.setdefault(Alias(Origin("fresh", site), site=site, own=env.grad))
-        value = Value(frozenset(out), deps)
+        value = Value(frozenset(out), deps, reads=reads)
         return bag(value) if op.kind is ops.Kind.SEQUENCE else value
 
     def _needs_none(self, a: Alias, env: Env) -> bool:
@@ -700,9 +725,10 @@ def traced(value: Value, kind: HopKind, node: cst.CSTNode) -> Value:
 
 
 def alike(a: Value, b: Value) -> bool:
-    """Is neither None, or false, or empty where the other is not?"""
+    """Is neither a certain value, None, false or empty where the other is not?"""
     mine, others = a.parts or (), b.parts or ()
-    return a.none == b.none and a.truth == b.truth and len(mine) == len(others) and all(map(alike, mine, others))
+    said = [(v.const, v.none, v.truth, len(v.parts or ())) for v in (a, b)]
+    return said[0] == said[1] and all(map(alike, mine, others))
 
 
 def _covered(test: Condition) -> bool:
@@ -715,8 +741,8 @@ def _covered(test: Condition) -> bool:
 
 def all_reads(value: Value) -> frozenset[cst.CSTNode]:
     """The flags that it, or an element of it, comes from."""
-    item = element(value)
-    return value.reads | all_reads(item) if item is not None else value.reads
+    inside = [item for _, item in value.ref.items] if isinstance(value.ref, Table) else [element(value)]
+    return value.reads.union(*(all_reads(item) for item in inside if item is not None))
 
 
 def _of_flags(value: Value) -> bool:
@@ -749,7 +775,18 @@ def _index_kind(part: cst.BaseSlice, index: Value) -> ops.Index:
     return "unknown"
 
 
-def _integer(node: cst.Subscript) -> int | None:
+def without(container: Value, position: int | None) -> Value:
+    """The container when one element is gone, which one is None if it is not known."""
+    parts = container.parts
+    if parts is None or position is None or not -len(parts) <= position < len(parts):
+        return replace(pour(container), mixed=True)
+    left = list(parts)
+    del left[position]
+    return sequence(left)
+
+
+def integer_index(node: cst.Subscript) -> int | None:
+    """The number between the brackets."""
     part = node.slice[0].slice
     if len(node.slice) == 1 and isinstance(part, cst.Index) and isinstance(part.value, cst.Integer):
         return part.value.evaluated_value
@@ -773,8 +810,8 @@ def _walrus(node: cst.CSTNode) -> set[str]:
 
 
 _BUILTINS = frozenset(
-    """any all bool dict enumerate filter float getattr hasattr int isinstance len list map max min next range reversed set
-    setattr sorted sum super tuple type zip""".split()
+    """any all bool dict enumerate filter float format getattr hasattr int isinstance len list map max min next range repr
+    reversed set setattr sorted str sum super tuple type zip""".split()
 )
 
 _CONSTANTS = {
@@ -803,6 +840,7 @@ EXPRESSIONS: dict[type[cst.CSTNode], _Ev] = {
     cst.ListComp: Expressions._comprehension,
     cst.GeneratorExp: Expressions._comprehension,
     cst.SetComp: Expressions._comprehension,
+    cst.Dict: Expressions._dict,
     cst.DictComp: Expressions._dict_comp,
     cst.Attribute: Expressions._attribute,
     cst.Subscript: Expressions._subscript,

@@ -46,7 +46,7 @@ class Frame:
 
     `outer`: the states of the functions around it. `calls`: the calls that led here, `key`: the same as one number, `stack`: the
     functions they are in. `exits`, `breaks`, `continues`, `raises`: the states it was left in. `idle`: above 0 where what is read
-    decides nothing, in assertions and exceptions. `guarded`: above 0 where an unbound name is caught.
+    decides nothing, in assertions and exceptions. `guarded`: the exceptions that are caught around here.
     """
 
     node: cst.CSTNode
@@ -62,7 +62,7 @@ class Frame:
     continues: list[list[Env]] = field(default_factory=list)
     raises: list[list[Env]] = field(default_factory=list)
     idle: int = 0
-    guarded: int = 0
+    guarded: list[frozenset[str]] = field(default_factory=list)
 
     def jumps(self) -> int:
         """How often it was left or a loop of it was, so far."""

@@ -18,9 +18,10 @@ from autograd_lint.flow.calls import call, grad_mode
 from autograd_lint.flow.conditions import TRUE, UNKNOWN, Condition
 from autograd_lint.flow.env import LASTING, RETURN, Env, join_arms, join_envs, narrowed
 from autograd_lint.flow.events import Return
-from autograd_lint.flow.expressions import EXPRESSIONS, MAX_PARTS, Expressions, alike, all_reads
+from autograd_lint.flow.expressions import EXPRESSIONS, MAX_PARTS, Expressions, alike, all_reads, integer_index, without
 from autograd_lint.flow.frames import Closure, Frame
 from autograd_lint.flow.values import NONE, Value, pour, sequence
+from autograd_lint.outline import Definition
 from autograd_lint.tree import children, descendants, last_name
 
 MAX_ROUNDS = 8
@@ -128,9 +129,9 @@ class Interpreter(Expressions):
                 env.vars.pop(target.value, None)
                 continue
             if isinstance(target, cst.Subscript):
-                owner = self.eval(target.value, env, frame)
+                owner, at = self.eval(target.value, env, frame), integer_index(target)
                 if owner.is_container:
-                    env.changed(owner, replace(pour(owner), mixed=True))
+                    env.changed(owner, without(owner, None if frame.breaks else at))
             self.eval(target, env, frame)
         return env
 
@@ -160,10 +161,10 @@ class Interpreter(Expressions):
             if rest.dead:
                 rest = None
                 break
-            jumps = frame.jumps()
+            jumps, effects = frame.jumps(), self.effects
             then = rest.where(test)
             then = self.block(arm.body.body, then, frame) if then is not None else None
-            arms.append(_Arm(arm, test, reads, rest.vars, then, frame.jumps() > jumps))
+            arms.append(_Arm(arm, test, reads, rest.vars, then, frame.jumps() > jumps, self.effects > effects))
             rest = rest.where(~test)
             guard = then is None and frame.jumps() == jumps and not all(a.kind in LASTING for a in test.atoms)
             if guard and rest is not None:  # the arm raises, and its test is not needed to tell gradients apart
@@ -175,7 +176,7 @@ class Interpreter(Expressions):
         if len(arms) == 1 and rest is None and _same_results(frame.exits[start:exits], frame.exits[exits:]):
             return arms[0].then
         for one in reversed(arms):  # inside out, as the tests are asked
-            if one.reads and not one.only_chooses(rest) and not one.only_raises():
+            if one.reads and not one.only_chooses(rest) and not one.only_raises() and not one.does_nothing():
                 self.use_flags(one.reads, frame)
             rest = join_arms(one.node.test, one.test, one.then, rest)
         return rest
@@ -206,6 +207,7 @@ class Interpreter(Expressions):
 
     def _for(self, node: cst.For, env: Env, frame: Frame) -> Env | None:
         over = self.eval(node.iter, env, frame)
+        self.use_flags(over.reads, frame)  # it says how often
         item = self.iterated(over, node.iter, frame)
 
         def step(state: Env) -> Env | None:
@@ -224,20 +226,21 @@ class Interpreter(Expressions):
 
     def _with(self, node: cst.With, env: Env, frame: Frame) -> Env | None:
         before, jumps = env.grad, (len(frame.exits), *map(len, (*frame.breaks, *frame.continues)))
-        suppressing = 0
+        suppressed: set[str] = set()
         for item in node.items:
             value = self.eval(item.item, env, frame)
             mode = grad_mode(value)
             if mode is not None:
                 env.grad = mode
-            elif isinstance(item.item, cst.Name) and value.ref is None and "grad" in item.item.value:
-                env.grad = True  # it may be
-            suppressing += isinstance(item.item, cst.Call) and last_name(item.item) == "suppress"
+            elif self.may_set_grad_mode(item.item, value, env, frame):
+                env.grad = True
+            if isinstance(item.item, cst.Call) and last_name(item.item) == "suppress":
+                suppressed |= _caught(item.item)
             if item.asname is not None:
                 self.bind(item.asname.name, value, env, frame, node)
-        frame.guarded += suppressing
+        frame.guarded.append(frozenset(suppressed))
         out = self.block(node.body.body, env, frame)
-        frame.guarded -= suppressing
+        frame.guarded.pop()
         for states, start in zip((frame.exits, *frame.breaks, *frame.continues), jumps, strict=True):
             for state in states[start:]:
                 state.grad = before
@@ -245,10 +248,19 @@ class Interpreter(Expressions):
             out.grad = before
         return out
 
+    def may_set_grad_mode(self, node: cst.BaseExpression, value: Value, env: Env, frame: Frame) -> bool:
+        """May entering this switch grad mode on? It is of the file and speaks of it, or comes out of a table."""
+        if not isinstance(node, cst.Call):
+            return isinstance(node, (cst.Name, cst.Subscript)) and value.ref is None
+        maker = self.eval(node.func, env, frame).ref
+        if isinstance(maker, Definition):
+            return maker.mentions(("enable_grad", "set_grad_enabled", "inference_mode"))
+        return maker is None and isinstance(node.func, (cst.Subscript, cst.Call))
+
     def _try(self, node: cst.Try | cst.TryStar, env: Env, frame: Frame) -> Env | None:
         failed = self.named_test(("failed", self.site(node, frame)), "an exception is raised")
         before, path = env.copy(), env.path
-        frame.guarded += _catches_unbound(node)
+        frame.guarded.append(frozenset().union(*(_caught(handler.type) for handler in node.handlers)))
         frame.raises.append([])
         done: Env | None = env
         middle: Env | None = before
@@ -259,7 +271,7 @@ class Interpreter(Expressions):
                 middle = join_envs(middle, done.copy() if done is not None else None)
         for raised in frame.raises.pop():
             middle = join_envs(middle, raised)
-        frame.guarded -= _catches_unbound(node)
+        frame.guarded.pop()
         assert middle is not None
         middle.path = narrowed(path, failed)
         if done is not None:
@@ -278,6 +290,7 @@ class Interpreter(Expressions):
 
     def _match(self, node: cst.Match, env: Env, frame: Frame) -> Env | None:
         subject = self.eval(node.subject, env, frame)
+        self.use_flags(all_reads(subject), frame)
         out: Env | None = None
         rest: Env | None = env
         for case in node.cases:
@@ -297,7 +310,7 @@ class Interpreter(Expressions):
 
 @dataclass(slots=True)
 class _Arm:
-    """One arm of an if: what was asked, what names held before, how the arm ended, and whether a return or break is in it."""
+    """One arm of an if: what was asked, what names held before, how it ended, whether a jump or an effect is in it."""
 
     node: cst.If
     test: Condition
@@ -305,6 +318,7 @@ class _Arm:
     before: dict[str, Value]
     then: Env | None
     jumps: bool
+    effects: bool
 
     def only_chooses(self, other: Env | None) -> bool:
         """Do both arms bind the same names, to values of the same kind? Then the flag picks a way, and both lead to the end."""
@@ -312,6 +326,12 @@ class _Arm:
             return False
         mine, others = ({n for n, v in env.vars.items() if self.before.get(n) is not v} for env in (self.then, other))
         return bool(mine) and mine == others and all(alike(self.then.vars[n], other.vars[n]) for n in mine)
+
+    def does_nothing(self) -> bool:
+        """Is it alone, and does no more than say something?"""
+        if self.then is None or self.jumps or self.effects or self.node.orelse is not None:
+            return False
+        return all(self.before.get(name) is value for name, value in self.then.vars.items())
 
     def only_raises(self) -> bool:
         """Does it ask for nothing but grad mode, to refuse it?"""
@@ -348,17 +368,20 @@ def _without(value: Value, entered: Condition) -> Value:
     return replace(value, none=none, unbound=unbound, truth=truth)
 
 
-_UNBOUND_ERRORS = frozenset({"AttributeError", "NameError", "UnboundLocalError", "Exception", "BaseException"})
+# What each of these catches.
+_CATCHES = {
+    "AttributeError": ("AttributeError",),
+    "UnboundLocalError": ("UnboundLocalError",),
+    "NameError": ("UnboundLocalError",),
+    "Exception": ("AttributeError", "UnboundLocalError"),
+    "BaseException": ("AttributeError", "UnboundLocalError"),
+}
 
 
-def _catches_unbound(node: cst.Try | cst.TryStar) -> bool:
-    """Is an exception caught here that an unbound name or attribute raises?"""
-    for handler in node.handlers:
-        if handler.type is None or any(
-            isinstance(one, cst.Name) and one.value in _UNBOUND_ERRORS for one in descendants(handler.type)
-        ):
-            return True
-    return False
+def _caught(node: cst.CSTNode | None) -> frozenset[str]:
+    """The exceptions of unbound names that a handler of this type catches; one without a type catches all."""
+    names = ["Exception"] if node is None else [one.value for one in descendants(node) if isinstance(one, cst.Name)]
+    return frozenset(error for name in names for error in _CATCHES.get(name, ()))
 
 
 def _always(test: cst.BaseExpression) -> bool:

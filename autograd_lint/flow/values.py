@@ -181,6 +181,13 @@ def merge(a: Value, when_a: Condition, b: Value, when_b: Condition, care: Condit
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A dict whose keys are literals. Of what is in it only flags and constants are known."""
+
+    items: tuple[tuple[Hashable, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GradMode:
     """A context manager that sets grad mode; `on` is None where it may be either."""
 
@@ -347,7 +354,8 @@ def beginning(v: Value) -> tuple[tuple[Value, ...], Value | None]:
         head = v.shapes[0][:short]
         for s in v.shapes[1:]:
             head = tuple(_either(x, y) for x, y in zip(head, s, strict=False))
-        return head, replace(bag(*(p for s in v.shapes for p in s[short:])), mixed=True)
+        rest = bag(*(p for s in v.shapes for p in s[short:]))
+        return head, replace(rest, mixed=rest.mixed or len(v.shapes[-1]) > short + 1)
     if v.elem is None:
         return (), None
     return v.head, replace(v, head=(), same=frozenset(), none=FALSE, unbound=FALSE)
