@@ -159,7 +159,7 @@ def merge(a: Value, when_a: Condition, b: Value, when_b: Condition, care: Condit
     """`a` where `when_a` holds, `b` where `when_b` does; `care` is where either does."""
     if a is b or a == b:
         return a if a.reads >= b.reads else replace(a, reads=a.reads | b.reads)
-    shapes = _shapes(a, b)
+    shapes = _shapes(a, when_a, b, when_b, care)
     elem = None if shapes else _elem(a, b)
     return Value(
         _union(a.same, b.same),
@@ -241,7 +241,7 @@ def _bare(v: Value) -> bool:
     return v.none is TRUE or v.unbound is TRUE
 
 
-def _shapes(a: Value, b: Value) -> tuple[tuple[Value, ...], ...]:
+def _shapes(a: Value, when_a: Condition, b: Value, when_b: Condition, care: Condition) -> tuple[tuple[Value, ...], ...]:
     if a.shapes == b.shapes or _bare(b):
         return a.shapes
     if _bare(a):
@@ -251,13 +251,16 @@ def _shapes(a: Value, b: Value) -> tuple[tuple[Value, ...], ...]:
     by_length = {len(s): s for s in a.shapes}
     for s in b.shapes:
         have = by_length.get(len(s))
-        by_length[len(s)] = s if have is None else tuple(_either(x, y) for x, y in zip(have, s, strict=True))
+        if have is None:
+            by_length[len(s)] = s
+        else:
+            by_length[len(s)] = tuple(_either(x, y, when_a, when_b, care) for x, y in zip(have, s, strict=True))
     return tuple(by_length[n] for n in sorted(by_length)) if len(by_length) <= MAX_SHAPES else ()
 
 
-def _either(x: Value, y: Value) -> Value:
+def _either(x: Value, y: Value, when_x: Condition = UNKNOWN, when_y: Condition = UNKNOWN, care: Condition = UNKNOWN) -> Value:
     """What stands in one place of two tuples. If that is different arguments, nothing can be said of either."""
-    both = x | y
+    both = merge(x, when_x, y, when_y, care)
     mine, other = ({a.origin for a in v.inputs()} for v in (x, y))
     return both if mine & other or not mine or not other or _agree((x, y)) else unclaimed(both)
 
