@@ -86,9 +86,10 @@ class Alias:
     trail: Hop | None = field(default=None, compare=False, hash=False)
 
     @property
-    def order(self) -> tuple[str, int, int, int, bool, str]:
+    def order(self) -> tuple[object, ...]:
         """To look at several in the same order in every run."""
-        return (self.origin.kind, self.origin.index, self.relation, self.site, self.own, repr(self.when.table))
+        when = tuple((atom.kind, atom.key) for atom in self.when.atoms)
+        return (self.origin.kind, self.origin.index, self.relation, self.site, self.own, when, self.when.table)
 
     def at(self, kind: HopKind, node: cst.CSTNode) -> Alias:
         """The same tensor, one station further."""
@@ -143,6 +144,8 @@ class Value:
 
     def aliases(self) -> list[Alias]:
         """The tensors it may be, in the same order in every run."""
+        if len(self.same) < 2:
+            return [*self.same]
         return sorted(self.same, key=lambda a: a.order)
 
     def inputs(self) -> list[Alias]:
