@@ -166,12 +166,13 @@ def check(
 def explain(selector: str | None, every: bool, output_format: str) -> None:
     """Print the page of a rule, found by its code or its name."""
     from autograd_lint import registry
+    from autograd_lint.pages import readable
 
     if (selector is None) != every:
         raise click.UsageError("give a rule's code or name, or --all")
     rules = [registry.find(selector)] if selector is not None else list(registry.load().values())
     if output_format == "text":
-        _write("\n".join(rule.page.read_text("utf-8") for rule in rules))
+        _write("\n".join(readable(rule.page) for rule in rules))
         return
     import json
 
@@ -182,7 +183,7 @@ def explain(selector: str | None, every: bool, output_format: str) -> None:
             "severity": rule.severity,
             "preview": rule.preview,
             "fix": rule.fix,
-            "explanation": rule.page.read_text("utf-8"),
+            "explanation": readable(rule.page),
         }
         for rule in rules
     ]

@@ -84,6 +84,11 @@ class Page:
         return " ".join(self.sections[HEADINGS[0]].split("\n\n")[0].split())
 
 
+def readable(path: Path) -> str:
+    """The text of a page as a reader of the rendered page sees it, without what says how to run its blocks."""
+    return re.sub(r"^```python .*$", "```python", path.read_text("utf-8"), flags=re.MULTILINE)
+
+
 def read(path: Path) -> Page:
     return parse(path.read_text(encoding="utf-8"), path)
 

@@ -81,3 +81,10 @@ def _index() -> str:
         summary = pages.read(rule.page).summary
         rows.append(f"| {rule.code} | [{rule.name}]({rule.page.name}) | {rule.severity} | {preview} | {summary} |")
     return "\n".join(rows) + "\n"
+
+
+def test_readers_do_not_see_how_blocks_are_run() -> None:
+    for rule in RULES.values():
+        text = pages.readable(rule.page)
+        assert "```python\n" in text
+        assert "```python " not in text
