@@ -109,23 +109,20 @@ class Function:
 
     def gradient_given(self, index: int) -> Condition:
         """When backward returns a gradient for argument `index`; UNKNOWN where that cannot be told."""
-        when = FALSE
-        for back in self.of(Return, "backward"):
-            parts = self.gradients(back)
-            if parts is None:
-                return UNKNOWN
-            if index < len(parts):
-                when = when | (back.place.path & ~parts[index].none)
-        return when
+        return self._gradient(index, given=True)
 
     def gradient_missing(self, index: int) -> Condition:
         """When backward returns None for argument `index`; UNKNOWN where that cannot be told."""
+        return self._gradient(index, given=False)
+
+    def _gradient(self, index: int, *, given: bool) -> Condition:
         when = FALSE
         for back in self.of(Return, "backward"):
             parts = self.gradients(back)
             if parts is None:
                 return UNKNOWN
-            when = when | (back.place.path & (parts[index].none if index < len(parts) else TRUE))
+            none = parts[index].none if index < len(parts) else TRUE
+            when = when | (back.place.path & (~none if given else none))
         return when
 
     def say(self, condition: Condition) -> str:
@@ -152,6 +149,6 @@ class Function:
         if alias.relation == Relation.IS or alias.trail is None:
             return True
         for hop in alias.trail:
-            if hop.kind == "item" and (hop.before is None or hop.before.kind not in ("derive",)):
+            if hop.kind == "item" and (hop.before is None or hop.before.kind != "derive"):
                 return alias.origin.index in self.tensors
         return True

@@ -182,6 +182,22 @@ def test_what_must_not_be_read(lint: Lint) -> None:
     assert result.stderr == "closed:1:1: error: Permission denied\na.py:1:1: error: Permission denied\n"
 
 
+def test_a_file_that_cannot_be_read(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree("a.py", "b.py")
+    Path("b.py").write_text("x  # AGL001\n")
+    open_ = os.open
+
+    def refuse(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path.endswith("a.py"):
+            raise PermissionError(13, "Permission denied")
+        return open_(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", refuse)
+    result = lint()
+    assert (result.exit_code, result.stderr) == (2, "a.py:1:1: error: Permission denied\n")
+    assert result.stdout.startswith("b.py:1:1: AGL001")
+
+
 def test_a_folder_that_cannot_be_read(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
     tree("a.py", "closed/a.py", "b.py")
     scandir = os.scandir
